@@ -1,4 +1,4 @@
-//! Fresh evidence about a set of files: what is measured, what counts as older, what changed on disk.
+//! Fresh evidence about a set of files: measurements, older findings, changes on disk.
 
 pub(crate) mod attribution;
 pub(crate) mod authorship;

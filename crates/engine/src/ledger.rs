@@ -59,7 +59,7 @@ pub(crate) struct VerifiedFindings {
 }
 
 impl VerifiedFindings {
-    /// Whether these are findings in the same environment as older ones.
+    /// True if these are findings in the same environment as older ones.
     fn replaces(&self, old: &Self) -> bool {
         match (self.server, old.server) {
             (Some(server), Some(old)) => server.shares_environment(old),
@@ -102,7 +102,7 @@ pub(crate) struct SelectedFile {
     pub(crate) servers: Vec<ServerIdentity>,
 }
 
-/// Whether a session is still running.
+/// Evidence that a session is still running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SessionLife {
     /// The host ended it.
@@ -223,7 +223,7 @@ impl EngineLedger {
         self.session(session);
     }
 
-    /// Whether a session is alive, judged by its hooks.
+    /// The life of a session, judged by its hooks.
     pub(crate) fn session_life(&self, session: &str) -> SessionLife {
         if self.ended_sessions.iter().any(|ended| ended == session) {
             return SessionLife::Ended;

@@ -38,7 +38,6 @@ const CATALOGUE_FILE: &str = ".moai/config/lsp.json";
 /// Servers of the project in the host's format, below its root.
 const HOST_FILE: &str = ".lsp.json";
 
-/// One project.
 #[derive(Clone, Debug)]
 pub(crate) struct Project {
     pub(crate) root: PathBuf,
@@ -53,7 +52,7 @@ pub(crate) struct Project {
 }
 
 impl Project {
-    /// Identifies it in the memory: for a team, by what all its clones have in common, if anything.
+    /// Identifies it in the memory; for a team, by properties that all its clones share, if there are any.
     pub(crate) fn memory_key(&self) -> String {
         let is_for_team = self.config.memory_url.is_some();
         let shared = is_for_team.then(|| git::shared_identity(&self.root)).flatten();
@@ -72,7 +71,7 @@ impl Project {
             .without_unserved_languages(engine))
     }
 
-    /// Whether the options of a caller can be used. The error is one line with file, line and key.
+    /// Checks that the options of a caller can be used. The error is one line with file, line and key.
     pub(crate) fn require_valid_options(
         engine: &Engine,
         caller: &CallerContext,
@@ -85,7 +84,7 @@ impl Project {
         Self::load_with_trust(engine, caller, root, trust)
     }
 
-    /// The project as it is under this trust. The error is one line with file, line and key.
+    /// Loads the project with this trust. The error is one line with file, line and key.
     pub(crate) fn load_with_trust(
         engine: &Engine,
         caller: &CallerContext,
@@ -101,8 +100,8 @@ impl Project {
         Ok(Self::with(engine, caller, root.to_path_buf(), trust, config, catalogue))
     }
 
-    /// Like [`Self::load`], with default options in place of broken ones, because a hook must go on
-    /// measuring. The start of a session reports the error.
+    /// Like [`Self::load`], with default options in place of broken ones, because a hook must continue to
+    /// measure. The start of a session reports the error.
     pub(crate) fn load_or_default(engine: &Engine, caller: &CallerContext) -> Self {
         Self::load_unserved(engine, caller).without_unserved_languages(engine)
     }
@@ -160,8 +159,8 @@ impl Project {
         self
     }
 
-    /// Whether the root is no project, but a folder without end: the whole disk, the user's home, a folder
-    /// above it, or any other one of that size. Its size is looked at once.
+    /// True if the root is not a project, but a folder without bounds: the whole disk, the user's home, a
+    /// folder above it, or any other one of that size. Its size is checked once.
     pub(crate) async fn is_unbounded(&self, engine: &Engine) -> bool {
         if files::is_marked_project(&self.root) {
             return false;
@@ -186,37 +185,36 @@ impl Project {
         found
     }
 
-    /// Resolves a named path: relative to the working directory for users, and to the root for an
+    /// Resolves a path of a request: relative to the working directory for users, and to the root for an
     /// agent's tool, because a tool cannot know where its server was started.
     pub(crate) fn resolve_path(&self, caller: &CallerContext, path: &Path) -> PathBuf {
         let folder = if caller.is_tool() { &self.root } else { &caller.cwd };
         folder.join(path)
     }
 
-    /// Whether any sensor handles a file.
     pub(crate) fn has_sensor(&self, path: &RelPath) -> bool {
         self.workspace.catalogue.language_of(path).is_some() || self.rules.handles(path)
     }
 
-    /// Whether a file is a notebook, whose cells no sensor parses.
+    /// True if a file is a notebook, whose cells no sensor parses.
     pub(crate) fn is_notebook(path: &RelPath) -> bool {
         path.extension().as_deref() == Some("ipynb")
     }
 
-    /// Whether servers of the catalogue read their configuration from a file of this name.
+    /// True if servers of the catalogue read their configuration from a file of this name.
     pub(crate) fn is_configuration(&self, path: &RelPath) -> bool {
         let name = path.as_str().rsplit('/').next().unwrap_or_default();
         self.workspace.catalogue.is_hidden_configuration(name)
     }
 
-    /// Whether a file is in a programming language. Nothing else in a project depends on a file in
-    /// an auxiliary one.
+    /// True if a file is in a programming language. Nothing else in a project depends on a file in an
+    /// auxiliary one.
     pub(crate) fn is_program(&self, path: &RelPath) -> bool {
         let entry = self.workspace.catalogue.language_of(path);
         entry.is_some_and(|(_, language, _)| !language.auxiliary)
     }
 
-    /// Whether a change of this file on disk can change the results of a language server or of the scan.
+    /// True if a change of this file on disk can change the results of a language server or of the scan.
     pub(crate) fn is_watched(&self, path: &RelPath) -> bool {
         let name = path.as_str().rsplit('/').next().unwrap_or_default();
         let catalogue = &self.workspace.catalogue;
@@ -237,8 +235,8 @@ fn work_tree_above(root: &Path) -> PathBuf {
     found.unwrap_or(root).to_path_buf()
 }
 
-/// The store key of a root. An existing database stays in use when a repository is created, also for
-/// its work trees, and when the repository is deleted.
+/// The store key of a root. An existing database stays in use when a repository is created, also for its
+/// worktrees, and when the repository is deleted.
 fn key_of(root: &Path, state: &Path) -> ProjectKey {
     let own_git = root.join(".git");
     let shared = git::common_dir(root);
@@ -297,7 +295,7 @@ fn catalogue_error(path: &Path, error: &CatalogueError) -> String {
     format!("{}: {error}", path.display())
 }
 
-/// Where the options of a project are, and whether they may name programs and services.
+/// Location of a project's options; decides whether they may set programs and services.
 #[derive(Clone, Copy)]
 pub(crate) struct ProjectOptions<'p> {
     pub(crate) root: &'p Path,

@@ -1,4 +1,4 @@
-//! Reads the files and folders that a proposed edit names, once and bounded, so that the edit can be
+//! Reads the files and folders that a proposed edit refers to, once and bounded, so that the edit can be
 //! planned in memory.
 
 use std::collections::BTreeMap;

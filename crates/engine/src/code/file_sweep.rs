@@ -11,12 +11,11 @@ use moai_base::sensitive::is_sensitive;
 use moai_host::files::{self, Snapshot};
 use moai_protocol::control::CallerContext;
 
-/// Files to search.
 pub(crate) struct FileSweep {
     pub(crate) files: Vec<RelPath>,
     /// Requested or wanted files that are not read.
     pub(crate) skipped: Vec<SkippedFile>,
-    /// Explicitly named paths, in the form of `skipped`.
+    /// The paths in the request, in the form of `skipped`.
     named_paths: BTreeSet<String>,
 }
 
@@ -75,7 +74,7 @@ impl FileSweep {
         files::fold_files(&project.root, &self.files, deadline, visit)
     }
 
-    /// Whether one of the skipped files was named explicitly; the answer about it is incomplete then.
+    /// True if one of the skipped files was requested explicitly; the answer about it is incomplete then.
     pub(crate) fn has_named(&self, skipped: &[SkippedFile]) -> bool {
         skipped.iter().any(|file| self.named_paths.contains(&file.path))
     }

@@ -40,7 +40,7 @@ pub(crate) async fn handle(
     }
 }
 
-/// The rewrite, and whether every file that was named was searched.
+/// The rewrite; true if every requested file was searched.
 async fn plan_and_rewrite(
     engine: &Arc<Engine>,
     caller: &CallerContext,

@@ -133,7 +133,7 @@ impl RewritePlan {
         self.skipped.push(SkippedFile { path: path.to_string(), reason });
     }
 
-    /// Leaves out files that git ignores; one may have been named explicitly.
+    /// Leaves out files that git ignores; the request may have listed one explicitly.
     fn leave_ignored(&mut self, project: &Project) -> Result<(), QueryError> {
         let paths: Vec<RelPath> = self.changed.iter().map(|(file, _)| file.path.clone()).collect();
         let ignored = git::ignored_paths(&project.root, &paths)
@@ -160,7 +160,7 @@ impl RewritePlan {
         Ok(())
     }
 
-    /// Whether every file that was named was searched and, where it matched, may be changed.
+    /// True if every requested file was searched and, if it matched, may be changed.
     pub(crate) fn covers_named(&self, sweep: &FileSweep) -> bool {
         !sweep.has_named(&self.skipped) && !sweep.has_named(&self.foreign)
     }

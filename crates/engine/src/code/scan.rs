@@ -32,7 +32,7 @@ use moai_scan::RuleSet;
 
 /// Reason for skipping a file that usually holds secrets.
 const SENSITIVE: &str = "usually holds secrets; --include-sensitive scans it";
-/// Reason for skipping a named file.
+/// Reason for skipping a requested file.
 const NO_RULE: &str = "no rule covers this kind of file";
 
 pub(crate) async fn handle(
@@ -136,7 +136,7 @@ fn scan_with_cache(
     scanned
 }
 
-/// The rules with those of the named folders; `None` if no folder was named.
+/// The rules, including those of the requested folders; `None` if no folder was requested.
 fn named_rules(
     project: &Project,
     caller: &CallerContext,
@@ -194,7 +194,7 @@ fn find_scan_files(
     Ok(found)
 }
 
-/// The files below `starts`; a named file in a language without rules is skipped.
+/// The files below `starts`; a start in a language without rules is skipped.
 fn files_below(
     root: &Path,
     starts: &[PathBuf],

@@ -1,5 +1,5 @@
-//! `scan test`: tests rules on their own snippets: those of the project and the built-in ones, or
-//! those of named folders.
+//! `scan test`: tests rules on their own snippets: those of the project and the built-in ones, or those of
+//! the folders in the request.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -97,13 +97,13 @@ fn failure_entry(failure: TrialFailure) -> RuleTestFailure {
     RuleTestFailure { rule, source, language, reason, snippet }
 }
 
-/// Whether a file is a test of the ast-grep program or a snapshot of one.
+/// True if a file is a test of the ast-grep program or a snapshot of one.
 fn is_test(name: &str) -> bool {
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     stem.ends_with("-test") || name.split('/').any(|part| part == "__snapshots__")
 }
 
-/// The test folders below the root that the project's `sgconfig.yml` names.
+/// The test folders below the root that the project's `sgconfig.yml` lists.
 fn test_dirs(root: &Path, sources: &RuleSources) -> Vec<PathBuf> {
     let named = sources.config.as_ref().map(|(_, text)| ScanFolders::parse(text));
     let dirs = named.into_iter().flat_map(|named| named.test_dirs);

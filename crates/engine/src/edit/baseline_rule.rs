@@ -1,14 +1,14 @@
-//! The rules that choose what a language server's result of an edit is compared with. Pure: the
-//! inputs are plain values.
+//! The rules that choose the baseline of a language server's result for an edit. Pure: the inputs are plain
+//! values.
 
 use moai_base::hash::ContentHash;
 
-/// Where the state before an edit is taken from when its measurement starts.
+/// Source of the state before an edit when its measurement starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BaselineSource {
     /// The edit created the file, so it had no findings, even if an earlier file of this name had.
     NewFile,
-    /// An older edit whose result was not reported yet: the newer edit's report covers both.
+    /// An earlier edit whose result was not reported yet: the later edit's report covers both.
     UnreportedEdit,
     /// The baseline of an older report that the session never received: its findings are still new.
     UndeliveredReport,
@@ -33,27 +33,27 @@ pub(crate) fn baseline_source(
     }
 }
 
-/// What is known about the state before an edit when a server's result has arrived.
+/// Facts about the state before an edit when a server's result has arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BaselineFacts {
-    /// Whether the result came with a fault of the project, so that the server did not see all.
+    /// True if the result came with a fault of the project, so that the server did not see everything.
     pub(crate) is_partial: bool,
-    /// Whether earlier findings of the same kind of result are known: partial for a partial result,
-    /// else complete.
+    /// True if earlier findings of the same kind of result are known: partial for a partial result, else
+    /// complete.
     pub(crate) has_earlier_findings: bool,
     /// The text before the edit, if the host supplied it.
     pub(crate) text_before: Option<ContentHash>,
     /// The text of the last complete result, if there is one.
     pub(crate) last_measured: Option<ContentHash>,
-    /// Whether other files may have changed since the last complete result.
+    /// True if other files may have changed since the last complete result.
     pub(crate) have_others_changed: bool,
-    /// Whether the lines of the text of the last complete result are still cached.
+    /// True if the lines of the text of the last complete result are still cached.
     pub(crate) has_measured_lines: bool,
-    /// Whether the text before the edit can still be measured, as an overlay.
+    /// True if the text before the edit can still be measured, as an overlay.
     pub(crate) can_overlay: bool,
 }
 
-/// What the result of an edit is compared with.
+/// The baseline of an edit's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EditBaseline {
     /// Nothing is known about the state before: no finding can be attributed.
@@ -74,7 +74,7 @@ pub(crate) enum EditBaseline {
     ForgottenText,
 }
 
-/// Chooses what a result is compared with.
+/// Chooses the baseline of a result.
 pub(crate) fn baseline_for(facts: BaselineFacts) -> EditBaseline {
     match facts.text_before {
         None if facts.has_earlier_findings => EditBaseline::EarlierFindings,

@@ -119,7 +119,7 @@ fn text_before(call: &HookCall<'_>, unseen: &UnseenFiles, snapshot: &Snapshot) -
         None if unseen.deleted.is_empty() && unseen.created.contains(&snapshot.path) => {
             TextBeforeEdit::Absent
         }
-        // Where the present text is kept, a hook of another session has seen it before.
+        // If the kept text is the present one, a hook of another session has seen it before.
         _ => TextBeforeEdit::Unknown,
     }
 }

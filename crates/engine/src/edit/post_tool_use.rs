@@ -35,7 +35,7 @@ pub(crate) async fn handle(call: HookCall<'_>) -> HookAnswer {
     let edits: Vec<FileEdit> = call.input.edits().to_vec();
     let mut texts = feedback_on(&call, &edits).await;
     texts.extend(Box::pin(take_back_writes(&call)).await);
-    // Where no event follows the last call of a message, each call tells what else has changed.
+    // If no event follows the last call of a message, each call reports the other changes itself.
     if edits.is_empty() || !has_batches {
         note_other_writes(&call, &edits).await;
         texts.extend(changed_on_disk::disk_change_texts(&call).await);
@@ -79,7 +79,7 @@ async fn feedback_on(call: &HookCall<'_>, edits: &[FileEdit]) -> Vec<EditText> {
 /// One file of a tool call.
 enum EditOutcome {
     Running(RunningEdit),
-    /// Nothing is measured; what to say about it.
+    /// Nothing is measured; the text explains it.
     Answered(Option<EditText>),
 }
 
@@ -113,7 +113,7 @@ async fn begin_feedback(
     disk_epoch: SharedDiskEpoch,
 ) -> EditOutcome {
     let (engine, project) = (call.engine, &call.project);
-    // Recorded before it is read, so that the Stop names a file that cannot be read.
+    // Recorded before it is read, so that the Stop reports a file that cannot be read.
     if let Some(path) = RelPath::below(&project.root, file).filter(|path| project.has_sensor(path))
     {
         engine.ledger().session(&call.input.session_id).record_write(&project.root, &path);
@@ -161,7 +161,7 @@ fn remember_unmeasured(call: &HookCall<'_>, snapshot: Snapshot, before: TextBefo
     note(call.engine, &call.project, &call.input.session_id, kind);
 }
 
-/// The other files of a tool call, which get a feedback of their own.
+/// The other files of a tool call, each of which gets separate feedback.
 fn other_files(call: &HookCall<'_>, path: &RelPath) -> Vec<RelPath> {
     let files = call.input.edits().iter().map(|edit| edit.file(&call.input.cwd));
     let paths = files.filter_map(|file| RelPath::below(&call.project.root, &file));

@@ -35,8 +35,7 @@ pub(crate) struct BaseComparison {
     pub(crate) deleted: Vec<RelPath>,
     /// Files that configure servers and differ from the base state.
     pub(crate) configuration: Vec<RelPath>,
-    /// Whether older findings are excluded in changed files as well; otherwise only in unchanged
-    /// ones.
+    /// True if older findings are excluded in changed files as well; otherwise only in unchanged ones.
     pub(crate) includes_changed: bool,
 }
 
@@ -325,7 +324,7 @@ fn cache_base_result(
     }
 }
 
-/// Whether a result must be compared: it has findings, or a fault that may be older.
+/// True if a result must be compared: it has findings, or a fault that may be older.
 fn needs_base(result: &SensorResult) -> bool {
     let has_fault = result.gap.as_ref().is_some_and(|gap| gap.cause == Cause::ProjectFault);
     has_fault || !result.findings.is_empty()
@@ -391,7 +390,7 @@ impl AttributionRule<'_> {
         }
     }
 
-    /// Whether the base state already had a project fault.
+    /// True if the base state already had a project fault.
     fn has_older_fault(&self) -> bool {
         matches!(&self.known, KnownFindings::Measured(base_result) if base_result.has_fault)
     }
@@ -421,8 +420,8 @@ impl AttributionRule<'_> {
             edited.concerns_finding(finding, text) || self.touched.concerns_finding(finding, text)
         })
         .findings;
-        // The session's memory begins with its first hook, which may follow the change; so it decides
-        // only about findings that neither lines nor names attribute to the change.
+        // The session's findings begin with its first hook, which may follow the change; so they decide only
+        // about findings that neither lines nor names attribute to the change.
         for finding in findings.iter_mut().filter(|it| it.state == FindingState::Unknown) {
             match self.dependents.affected.was_present_before(finding) {
                 Some(true) => finding.state = FindingState::Existing,
@@ -433,7 +432,7 @@ impl AttributionRule<'_> {
         findings
     }
 
-    /// Whether an edit of one file can cause the sensor's findings in another.
+    /// True if an edit of one file can cause the sensor's findings in another.
     fn is_checker(&self, result: &SensorResult) -> bool {
         let catalogue = &self.project.workspace.catalogue;
         let language = catalogue.language_of(&result.path).map_or("", |(name, _, _)| name);

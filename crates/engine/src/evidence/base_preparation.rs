@@ -101,8 +101,8 @@ fn cache_results(engine: &Engine, base: &WorkBase, results: Vec<SensorResult>) {
     }
 }
 
-/// Whether all files that language servers read are as in the base: source files, their
-/// configuration, and data that they import as modules.
+/// True if all files that language servers read are as in the base: source files, their configuration, and
+/// data that they import as modules.
 async fn is_base(engine: &Arc<Engine>, project: &Project, base: &WorkBase) -> bool {
     let Ok(now) = checkpoints::snapshot_tree(engine, project).await else { return false };
     base.is_tree(&now.tree, |path| project.is_watched(path))

@@ -13,7 +13,6 @@ use moai_host::servers::ServerIdentity;
 /// The state that a loop's work is compared with.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct BaseId {
-    /// The project's root.
     pub(crate) root: PathBuf,
     /// The loop's id, with a commit if its base has moved.
     pub(crate) state: String,
@@ -32,7 +31,7 @@ pub(crate) struct BaseFile {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BaseResult {
     pub(crate) findings: Vec<Finding>,
-    /// Whether a project fault hid other findings.
+    /// True if a project fault hid other findings.
     pub(crate) has_fault: bool,
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct BaselineFiles {
 struct BaselineOutput {
     path: PathBuf,
     present: Baseline,
-    /// Where its change is recorded.
+    /// The folder where its change is recorded.
     journal: PathBuf,
 }
 

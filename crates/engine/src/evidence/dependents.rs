@@ -19,7 +19,7 @@ pub(crate) struct DependentFiles {
     pub(crate) files: Vec<RelPath>,
     /// The symbols that the files mention.
     pub(crate) touched: TouchedSymbols,
-    /// Whether there may be more files.
+    /// True if there may be more files.
     pub(crate) is_cut: bool,
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct RelatedSources {
     pub(crate) configured: BTreeSet<RelPath>,
     /// Other source files that can see the change.
     pub(crate) others: BTreeSet<RelPath>,
-    /// Whether configured files are left out because there are too many.
+    /// True if configured files are left out because there are too many.
     pub(crate) is_cut: bool,
 }
 

@@ -56,9 +56,9 @@ async fn poll_disk(
     run_blocking(move || poll_files(&engine, &project, &walk, &reaches)).await
 }
 
-/// The names of the root's files. Callers that ask at nearly the same time share this poll, because
-/// walking again takes less time than another poll: the walk begins again when it has lasted for
-/// [`SHARED_POLL_MS`] or has ended. Only once, so that a stream of callers does not delay the first.
+/// The names of the root's files. Callers that ask at nearly the same time share this poll, because walking
+/// again takes less time than another poll: the walk begins again when it has lasted for [`SHARED_POLL_MS`]
+/// or has ended. It begins again only once, so that a stream of callers does not delay the first.
 async fn walk_root(project: &Project, turn: &mut PollTurn) -> Option<NameWalk> {
     let (callers, first_project) = (turn.callers(), project.clone());
     let first_walk = run_blocking(move || {
@@ -153,10 +153,9 @@ pub(crate) struct UnseenFiles {
     pub(crate) changed: Vec<RelPath>,
     /// The changed files that cannot be read as source.
     pub(crate) unreadable: Vec<SkippedFile>,
-    /// The created files.
     pub(crate) created: BTreeSet<RelPath>,
-    /// Whether these are the files that differ from HEAD, as at the first look of a session. Their author
-    /// is unknown.
+    /// True if these are the files that differ from HEAD, as at the first poll of a session. Their author is
+    /// unknown.
     pub(crate) is_since_head: bool,
     /// The commit of HEAD, if it has moved.
     pub(crate) moved_head: Option<String>,
@@ -164,10 +163,10 @@ pub(crate) struct UnseenFiles {
     pub(crate) disk: DiskEpoch,
 }
 
-/// What a session that has not looked at the disk before has not seen.
+/// Changes to report at a session's first poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FirstLook {
-    /// Nothing: it begins.
+    /// None: the session begins.
     Nothing,
     /// Files written at this time, in nanoseconds since the epoch, or later.
     Since(i128),

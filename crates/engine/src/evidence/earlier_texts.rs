@@ -82,7 +82,7 @@ pub(crate) async fn measure_earlier(
     let mut servers = Vec::new();
     for subjects in by_server.into_values() {
         let (engine, project, state) = (Arc::clone(engine), project.clone(), state.clone());
-        // In a task of its own, because a caller that gives up must not leave an overlay behind.
+        // In a separate task, because a caller that gives up must not leave an overlay behind.
         servers.push(tokio::spawn(async move {
             measure_by_server(&engine, &project, &state, subjects, deadline).await
         }));
@@ -184,7 +184,8 @@ impl<'a> ServerOverlay<'a> {
         if let Some(gap) = obstacle(&engine, &project, self.state, &overlays, subject) {
             return Err(gap);
         }
-        // The others first, because a file's findings depend on the texts that the server has then.
+        // The other files first, because a file's findings depend on the texts that the server has at that
+        // time.
         let own = &subject.snapshot;
         for text in overlays.into_iter().filter(|text| text.path != own.path) {
             if !self.shown_paths.contains(&text.path) {
@@ -279,7 +280,7 @@ fn overlays_for<'s>(
     }
 }
 
-/// Whether the subject's server handles a file.
+/// True if the subject's server handles a file.
 fn is_served(engine: &Engine, project: &Project, path: &RelPath, subject: &EarlierSubject) -> bool {
     let choices = snapshot_measurement::select_servers(engine, project, path);
     choices.iter().flatten().any(|choice| choice.id == subject.choice.id)
@@ -334,13 +335,13 @@ fn obstacle(
     Some(Gap::new(Cause::NoBaseline, detail))
 }
 
-/// Whether the server reads its configuration from a file.
+/// True if the server reads its configuration from a file.
 fn is_configuration(choice: &ResolvedServer, path: &RelPath) -> bool {
     let name = path.as_str().rsplit('/').next().unwrap_or_default();
     choice.spec.root_markers.iter().chain(&choice.spec.restart_on).any(|file| file == name)
 }
 
-/// Whether the server reads a file as data.
+/// True if the server reads a file as data.
 fn is_data(choice: &ResolvedServer, path: &RelPath) -> bool {
     path.extension().is_some_and(|extension| choice.spec.data_extensions.contains(&extension))
 }
@@ -350,9 +351,9 @@ fn without_result(subject: EarlierSubject, gap: Gap) -> SensorResult {
     snapshot_measurement::unmeasured(&subject.snapshot, &chosen, gap, Duration::ZERO)
 }
 
-/// When dropped, gives the server the present texts again and then releases its gate. This runs in a
-/// task of its own, so that only requests to this server wait. Other servers may have overlays of the
-/// same files at the same time; they are not affected.
+/// When dropped, gives the server the present texts again and then releases its gate. This runs in a separate
+/// task, so that only requests to this server wait. Other servers may have overlays of the same files at the
+/// same time; they are not affected.
 struct OverlayGuard {
     engine: Arc<Engine>,
     project: Project,
@@ -404,7 +405,7 @@ impl Drop for OverlayGuard {
     }
 }
 
-/// Restores the present texts. A single file is measured as it is now, which leaves it open and the
+/// Restores the present texts. A single file is measured in its present state, which leaves it open and the
 /// server in its earlier state. Several files are closed, so that the server reads them from the disk.
 async fn restore(
     engine: &Arc<Engine>,

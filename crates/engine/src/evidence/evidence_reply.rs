@@ -22,11 +22,11 @@ pub(crate) struct ReportOptions {
     pub(crate) style: human::ReportStyle,
     /// Lowest severity that fails: `error`, `warning` or `never`.
     pub(crate) fail_on: String,
-    /// Whether a gap does not fail the report.
+    /// True if a gap does not fail the report.
     pub(crate) allow_unmeasured: bool,
     /// Baseline files to compare with and to write.
     pub(crate) baselines: BaselineFiles,
-    /// Whether the reply is for an agent's tool.
+    /// True if the reply is for an agent's tool.
     pub(crate) is_tool: bool,
 }
 
@@ -42,7 +42,6 @@ impl ReportOptions {
     }
 }
 
-/// What was measured.
 pub(crate) struct ReportInput {
     pub(crate) evidence: Evidence,
     /// Lines of source; `None` writes findings without any.
@@ -51,12 +50,12 @@ pub(crate) struct ReportInput {
     pub(crate) note: String,
     /// Descriptions of the scan's rules, if the format lists them.
     pub(crate) rules: Vec<RuleFacts>,
-    /// Whether a report without files is valid, because nothing may have changed.
+    /// True if a report without files is valid, because nothing may have changed.
     pub(crate) may_be_empty: bool,
 }
 
-/// The baselines that a caller names, read before anything is measured; the error is the reply that
-/// says which file cannot be used.
+/// The baselines that a caller requests, read before anything is measured; the error is the reply about the
+/// unusable file.
 pub(crate) fn load_baselines(
     caller: &CallerContext,
     known: Option<&Path>,
@@ -114,7 +113,7 @@ pub(crate) fn evidence_reply(
     CommandReply { stdout, document, stderr: note, code, ..CommandReply::default() }
 }
 
-/// Whether any sensor measured a file.
+/// True if any sensor measured a file.
 fn has_measured(evidence: &Evidence) -> bool {
     evidence.readings.iter().any(|reading| reading.gap.is_none() && reading.files > 0)
 }

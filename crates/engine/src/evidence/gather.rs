@@ -30,7 +30,7 @@ pub(crate) struct MeasureRequest {
     pub(crate) files: Vec<RelPath>,
     /// Requested files that were not found.
     pub(crate) skipped: Vec<SkippedFile>,
-    /// Whether language servers are asked.
+    /// True if language servers are asked.
     pub(crate) run_lsp: bool,
     pub(crate) run_scan: bool,
     /// The lowest severity that counts as dirty.
@@ -51,10 +51,10 @@ pub(crate) struct UntouchedDependents {
 }
 
 impl UntouchedDependents {
-    /// Whether a finding is older than the edit: neither it nor its line names a touched symbol, and
-    /// it is not known to have been absent before. That it was present proves nothing, because the
-    /// session's memory begins with its first hook, which may follow the change. Findings of the scan
-    /// depend on their own file only, so they are always older.
+    /// True if a finding is older than the edit: neither it nor its line mentions a touched symbol, and it is
+    /// not known to have been absent before. Its presence before proves nothing, because the session's
+    /// findings begin with its first hook, which may follow the change. Findings of the scan depend on their
+    /// own file only, so they are always older.
     fn is_older(&self, kind: SensorKind, finding: &Finding, text: &str) -> bool {
         kind == SensorKind::Scan
             || !self.affected.touched.concerns_finding(finding, text)
@@ -327,7 +327,7 @@ pub(crate) fn combine_results(
     }
     for (key, mut gaps) in gaps {
         if let Some(reading) = readings.get_mut(&key) {
-            // A sensor that measured other files has measured what the project wants checked.
+            // A sensor that measured other files has measured everything that the project wants checked.
             if reading.files > 0 {
                 gaps.retain(|gap| gap.cause != Cause::SwitchedOff);
             }

@@ -86,7 +86,7 @@ fn newly_ignored(
         .collect()
 }
 
-/// Git's ignore rules outside the work tree. The exam compares them.
+/// Git's ignore rules outside the working tree. The exam compares them.
 fn private_rules(root: &Path) -> IgnoreRules {
     let mut rules = IgnoreRules::default();
     let [ignored, _] = git::local_ignore_rules(root);

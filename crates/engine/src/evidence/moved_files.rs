@@ -55,8 +55,8 @@ pub(crate) fn vanished_texts(
 }
 
 impl MoveSearch<'_> {
-    /// For each text found in an unmeasured file, one such file. A text found nowhere was deleted,
-    /// which is no gap.
+    /// For each text found in an unmeasured file, one such file. A text found nowhere was deleted, which is
+    /// not a gap.
     pub(crate) fn unmeasured(&self, vanished: &VanishedTexts) -> Vec<SkippedFile> {
         self.within(vanished, MOVED_SEARCH_FILES_MAX, MOVED_SEARCH_BYTES_MAX)
     }
@@ -106,7 +106,7 @@ impl MoveSearch<'_> {
         skipped
     }
 
-    /// Whether a measured file has this text, or a file that already had it at the base.
+    /// True if a measured file has this text, or a file that already had it at the base.
     fn is_in_place(&self, text: TextId, files: &[PathBuf]) -> bool {
         let paths: BTreeSet<RelPath> =
             files.iter().filter_map(|file| RelPath::below(self.root, file)).collect();
@@ -118,8 +118,8 @@ impl MoveSearch<'_> {
             })
     }
 
-    /// Whether a file may have arrived at its path since the work began, alone or with a moved folder.
-    /// Moving a folder does not change the times of its files, but its old path is gone then.
+    /// True if a file may have arrived at its path since the work began, alone or with a moved folder. Moving
+    /// a folder does not change the times of its files, but its old path no longer exists then.
     fn has_arrived(&self, file: &Path, old_path: &RelPath) -> bool {
         let Some(since_secs) = self.base.and_then(WorkBase::at_secs) else { return true };
         if is_changed_since(file, since_secs) {

@@ -12,7 +12,7 @@ struct GateState {
     live: usize,
     /// Live queries that wait for the end of the overlay.
     waiting: usize,
-    /// Whether earlier texts are overlaid.
+    /// True while earlier texts are overlaid.
     is_overlaid: bool,
 }
 
@@ -97,7 +97,7 @@ pub(crate) struct OverlayPass {
 }
 
 impl OverlayPass {
-    /// Whether a live query waits, so that the overlay should end soon.
+    /// True if a live query waits, so that the overlay should end soon.
     pub(crate) fn should_yield(&self) -> bool {
         self.gate.state.borrow().waiting > 0
     }

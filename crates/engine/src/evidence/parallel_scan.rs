@@ -52,7 +52,7 @@ pub(crate) fn scan_files(task: ScanTask<'_>, files: &[RelPath]) -> ScanResults {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let (next, root) = (AtomicUsize::new(0), files::RootReader::open(task.root));
     let slow = SlowFileTime::default();
-    // Every thread takes the next file, so that a few large files do not leave the others idle. The
+    // Every thread takes the next file, so that a few large files do not leave the other threads idle. The
     // order is kept, so that the first findings of each thread include the first of all.
     let share = || {
         let mut share = ScanResults::default();

@@ -1,5 +1,5 @@
-//! Results whose findings are not all there are, because the project has a fault or its configuration
-//! takes the file out of a language server's checking.
+//! Results with incomplete findings, because the project has a fault or its configuration excludes the file
+//! from a language server's checking.
 
 use std::collections::BTreeSet;
 
@@ -10,13 +10,13 @@ use moai_base::path::RelPath;
 use moai_base::verdict::Cause;
 
 impl SensorResult {
-    /// Whether the server reported a fault of the project along with the findings.
+    /// True if the server reported a fault of the project along with the findings.
     pub(crate) fn has_project_fault(&self) -> bool {
         self.gap.as_ref().is_some_and(|gap| gap.cause == Cause::ProjectFault)
     }
 
-    /// Whether the findings count next to the gap, if there is one: a fault or a choice of the
-    /// project explains what is missing, and beyond a limit of polls they may be outdated.
+    /// True if the findings count despite a gap: a fault or a setting of the project explains why others are
+    /// missing, and beyond a limit of polls they may be outdated.
     pub(crate) fn has_usable_findings(&self) -> bool {
         let cause = self.gap.as_ref().map(|gap| gap.cause);
         cause.is_none_or(|cause| cause == Cause::Skipped || cause.leaves_findings())
@@ -29,12 +29,12 @@ impl SensorResult {
             .then(|| BaseResult { findings: self.findings.clone(), has_fault })
     }
 
-    /// Whether the findings are real, but not all there are.
+    /// True if the findings are real, but incomplete.
     pub(crate) fn is_partial(&self) -> bool {
         self.gap.as_ref().is_some_and(|gap| gap.cause.leaves_findings())
     }
 
-    /// Whether the project's configuration takes the file out of the server's checking.
+    /// True if the project's configuration excludes the file from the server's checking.
     pub(crate) fn is_switched_off(&self) -> bool {
         self.gap.as_ref().is_some_and(|gap| gap.cause == Cause::SwitchedOff)
     }
@@ -53,8 +53,8 @@ pub(crate) fn switched_off_files(results: &[SensorResult]) -> Vec<SwitchedOffFil
     files
 }
 
-/// Whether changed files are switched off and language servers measured no other changed file. A
-/// companion's verdict on a switched-off file does not replace that of its main server.
+/// True if changed files are switched off and language servers measured no other changed file. A companion's
+/// verdict on a switched-off file does not replace that of its main server.
 pub(crate) fn is_work_switched_off(
     results: &[SensorResult],
     dependents: &BTreeSet<RelPath>,

@@ -1,5 +1,5 @@
-//! Bounds what the slow files of one scan cost together: a folder of hostile files would otherwise
-//! keep all cores busy for hours.
+//! Limits the total cost of the slow files of one scan: a folder of hostile files would otherwise keep all
+//! cores busy for hours.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

@@ -60,13 +60,12 @@ enum BaseSource {
 impl WorkBase {
     /// The commit of HEAD.
     pub(crate) fn head(project: &Project) -> Self {
-        // If git's data cannot be read, the base texts are unknown, and each says why.
+        // If git's data cannot be read, the base texts are unknown, and each carries the reason.
         let commit = git::base_commit(&project.root).ok().flatten();
         let state = format!("commit {}", commit.as_deref().unwrap_or_default());
         Self::new(project, state, BaseSource::Commit(commit))
     }
 
-    /// A commit.
     pub(crate) fn at_commit(project: &Project, commit: &str) -> Self {
         let source = BaseSource::Commit(Some(commit.to_owned()));
         Self::new(project, format!("commit {commit}"), source)
@@ -105,7 +104,7 @@ impl WorkBase {
         Self { id: BaseId { root: root.clone(), state }, root, source }
     }
 
-    /// Whether a file was last changed before the checkpoint; false for a commit.
+    /// True if a file was last changed before the checkpoint; false for a commit.
     pub(crate) fn is_older(&self, path: &RelPath) -> bool {
         let file = path.under(&self.root);
         self.at_secs().is_some_and(|at_secs| checkpoints::is_older(&file, at_secs))
@@ -119,7 +118,7 @@ impl WorkBase {
         }
     }
 
-    /// Whether a tree equals the base state in the selected files; false for a commit.
+    /// True if a tree equals the base state in the selected files; false for a commit.
     pub(crate) fn is_tree(&self, now: &FileTree, is_selected: impl Fn(&RelPath) -> bool) -> bool {
         let BaseSource::Checkpoint { tree, .. } = &self.source else { return false };
         let then = tree.nodes.iter().filter(|(path, _)| is_selected(path));
@@ -175,8 +174,8 @@ fn no_baseline(reason: String) -> Gap {
     Gap::new(Cause::NoBaseline, reason)
 }
 
-/// A checkpoint holds no ignored files, so one that it lacks may have existed. If git cannot tell
-/// which files are ignored, all that it lacks are unknown.
+/// A checkpoint holds no ignored files, so a file that it lacks may have existed. If git cannot tell which
+/// files are ignored, all such files are unknown.
 fn mark_ignored(
     texts: &mut BTreeMap<RelPath, BaseText>,
     ignored: &Result<BTreeSet<RelPath>, GitError>,

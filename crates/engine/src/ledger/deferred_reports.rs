@@ -33,7 +33,7 @@ pub(crate) struct DeferredReport {
 /// An agent that calls tools and reads deferred reports. Subagents have ids of their own.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SessionAgent {
-    /// Empty if the host named no session; then nothing is delivered.
+    /// Empty if the host reported no session; then nothing is delivered.
     pub(crate) session: String,
     /// The subagent; `None` for the main agent.
     pub(crate) agent: Option<String>,

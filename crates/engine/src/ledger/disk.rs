@@ -147,7 +147,7 @@ impl DiskHistory {
         }
     }
 
-    /// Whether all changes after an epoch are known.
+    /// True if all changes after an epoch are known.
     pub(crate) fn covers(&self, epoch: u64) -> bool {
         epoch >= self.known_since
     }
@@ -157,7 +157,7 @@ impl DiskHistory {
         self.announced_epoch = self.epoch;
     }
 
-    /// Whether language servers were notified of all changes polled so far.
+    /// True if language servers were notified of all changes polled so far.
     pub(crate) fn is_announced(&self) -> bool {
         self.announced_epoch == self.epoch
     }
@@ -180,7 +180,7 @@ impl DiskHistory {
         created.map(|(path, _)| path.clone()).collect()
     }
 
-    /// Whether any file but this one changed after an epoch, as of the last poll.
+    /// True if any file but this one changed after an epoch, as of the last poll.
     pub(crate) fn others_changed_since(&self, path: &RelPath, epoch: u64) -> bool {
         let at = match &self.newest {
             Some((newest, at)) if newest != path => *at,
@@ -189,7 +189,7 @@ impl DiskHistory {
         self.epoch == 0 || at > epoch
     }
 
-    /// Whether a file existed at the last poll.
+    /// True if a file existed at the last poll.
     pub(crate) fn is_there(&self, path: &RelPath) -> bool {
         self.stamps.contains_key(path)
     }
@@ -199,7 +199,7 @@ impl DiskHistory {
         self.writers.insert(path.clone(), (session.to_owned(), hash));
     }
 
-    /// Whether a session's own hook reports on these bytes.
+    /// True if a session's own hook reports on these bytes.
     pub(crate) fn has_writer(&self, path: &RelPath, hash: ContentHash) -> bool {
         self.writers.get(path).is_some_and(|(_, written)| *written == hash)
     }

@@ -1,5 +1,5 @@
-//! The hook events of late: an event that a host delivers to several registrations of this program is
-//! handled once. Stops have a registry of their own, and a refusal of a tool may be said twice.
+//! Recent hook events: an event that a host delivers to several registrations of this program is handled
+//! once. Stops have their own registry, and a tool call may be refused twice.
 
 use std::collections::VecDeque;
 
@@ -16,11 +16,10 @@ const CLAIMED: [HookEvent; 5] = [
     HookEvent::PostToolBatch,
 ];
 
-/// A delivered event.
 #[derive(Debug)]
 struct ClaimedEvent {
     event: HookEvent,
-    /// Hash of the whole message, which names the session.
+    /// Hash of the whole message, which includes the session.
     content: String,
     /// The call that handles it.
     call: String,
@@ -37,7 +36,7 @@ pub(crate) struct EventClaims {
 }
 
 impl EventClaims {
-    /// Whether this delivery is to be handled: it is the first of its event, or a repeated call of
+    /// Claims a delivery. True if it is to be handled: it is the first of its event, or a repeated call of
     /// the first.
     pub(crate) fn claim(&mut self, event: HookEvent, delivery: &StopDelivery, now_ms: u64) -> bool {
         if !CLAIMED.contains(&event) {
@@ -70,10 +69,10 @@ impl EventClaims {
 }
 
 impl ClaimedEvent {
-    /// Whether a delivery with equal content is about the same event: the host waits for all processes
-    /// of an event, so a process that started after the answer belongs to a later one.
+    /// True if a delivery with equal content is about the same event: the host waits for all processes of an
+    /// event, so a process that started after the answer belongs to a later one.
     fn is_same_event(&self, delivery: &StopDelivery) -> bool {
-        // What has no answer by then gets none.
+        // An event without an answer by then will get none.
         let answered_ms = self.answered_ms.unwrap_or(self.claimed_ms + HOOK_EDIT_MS_MAX);
         delivery.is_unique
             || self.call == delivery.call

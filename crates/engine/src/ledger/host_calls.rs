@@ -17,7 +17,7 @@ pub(crate) struct HostCalls {
 }
 
 impl HostCalls {
-    /// Records a call. Returns whether the times are to be saved: seldom, because hooks are frequent.
+    /// Records a call. Returns true if the times are due to be saved: seldom, because hooks are frequent.
     pub(crate) fn add(&mut self, host: HostKind, event: HookEvent, at_ms: u64) -> bool {
         let of_host = self.times.entry(host.profile().name.to_owned()).or_default();
         of_host.insert(event.name().to_owned(), at_ms);

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use moai_base::evidence::SensorReading;
 use moai_base::tree::FileTree;
 
-/// What the next Stop need not run again.
+/// The checks that the next Stop need not run again.
 #[derive(Debug)]
 pub(crate) struct PassedChecks {
-    /// The loop.
     pub(crate) loop_id: String,
     /// The files that they passed with.
     pub(crate) files: FileTree,

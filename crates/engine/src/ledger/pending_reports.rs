@@ -21,7 +21,7 @@ pub(crate) struct MeasureTopic {
     pub(crate) sensor: String,
 }
 
-/// What is known about a file before an edit. The findings may belong to an even earlier text.
+/// State of a file before an edit. The findings may belong to an even earlier text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StateBefore {
     /// The last findings without a gap.
@@ -57,9 +57,8 @@ pub(crate) struct PendingReports {
 }
 
 impl PendingReports {
-    /// Registers a measurement, which replaces an older unreported one of the same topic. The older
-    /// one's baseline stays in force; with `is_new_file`, `baseline` replaces it. Returns the
-    /// measurement's number.
+    /// Registers a measurement, which replaces an unreported one of the same topic. The earlier one's
+    /// baseline still applies; with `is_new_file`, `baseline` replaces it. Returns the measurement's number.
     pub(crate) fn register(
         &mut self,
         topic: MeasureTopic,
@@ -88,7 +87,7 @@ impl PendingReports {
         self.measurements.get(topic).map(|(_, baseline)| baseline)
     }
 
-    /// Whether no newer measurement of the topic was registered.
+    /// True if no newer measurement of the topic was registered.
     pub(crate) fn is_newest(&self, topic: &MeasureTopic, number: u64) -> bool {
         self.measurements.get(topic).is_some_and(|(newest, _)| *newest == number)
     }

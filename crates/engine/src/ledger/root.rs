@@ -30,13 +30,13 @@ pub(crate) struct RootLedger {
     poll_gate: Arc<PollGate>,
     /// By server.
     overlay_gates: HashMap<String, Arc<OverlayGate>>,
-    /// Tool calls, where shell writes are taken back.
+    /// Tool calls, where shell writes are undone.
     pub(crate) tool_calls: ToolCalls,
     /// The key of the store.
     pub(crate) key: Option<ProjectKey>,
     /// When each host last called a hook.
     pub(crate) host_calls: HostCalls,
-    /// Whether it is a folder without end; `None` until it was looked at.
+    /// True if the root is a folder without bounds, such as the home folder; `None` until it was checked.
     pub(crate) is_unbounded: Option<bool>,
     /// The rules, as last read.
     pub(crate) rules: Option<Arc<KnownRules>>,
@@ -51,8 +51,8 @@ impl RootLedger {
         is_in_use.then(|| Self { poll_gate: self.poll_gate, overlay_gates, ..Self::default() })
     }
 
-    /// The last findings of a sensor in a file: of the server that the caller's selection names,
-    /// `None` for the scan. Those of another server are unknown to the caller.
+    /// The last findings of a sensor in a file: of the server in the caller's selection, `None` for the scan.
+    /// Those of another server are unknown to the caller.
     pub(crate) fn verified(
         &self,
         path: &RelPath,
@@ -63,13 +63,13 @@ impl RootLedger {
         last.find(|last| last.server == server)
     }
 
-    /// Whether a sensor ever measured a file, for any caller.
+    /// True if a sensor ever measured a file, for any caller.
     pub(crate) fn has_findings(&self, path: &RelPath, sensor: &str) -> bool {
         self.verified.get(path).is_some_and(|of_file| of_file.contains_key(sensor))
     }
 
-    /// Replaces the last findings of a sensor in a file that were measured in the same environment.
-    /// Of too many environments, the one that was used least recently is forgotten.
+    /// Replaces the last findings of a sensor in a file that were measured in the same environment. Beyond
+    /// the limit of environments, the least recently used one is forgotten.
     pub(crate) fn set_verified(
         &mut self,
         path: &RelPath,
@@ -92,8 +92,8 @@ impl RootLedger {
         }
     }
 
-    /// Whether the last findings of all the file's servers are of these bytes; of the scan, in a file
-    /// without a server.
+    /// True if the last findings of all the file's servers are of these bytes; of the scan, in a file without
+    /// a server.
     pub(crate) fn is_verified(&self, file: &SelectedFile, hash: ContentHash) -> bool {
         let known = self.verified.get(&file.path).into_iter().flat_map(BTreeMap::values).flatten();
         let measured: Vec<Option<ServerIdentity>> =
@@ -104,7 +104,7 @@ impl RootLedger {
         }
     }
 
-    /// Whether a file was ever measured.
+    /// True if a file was ever measured.
     pub(crate) fn is_known(&self, path: &RelPath) -> bool {
         self.verified.contains_key(path)
     }
@@ -117,7 +117,7 @@ impl RootLedger {
         (!own.is_empty()).then(|| own.iter().flat_map(|last| &last.findings).cloned().collect())
     }
 
-    /// Whether the server's findings in these bytes still hold, as of the last poll.
+    /// True if the server's findings in these bytes still hold, as of the last poll.
     pub(crate) fn is_proven(
         &self,
         path: &RelPath,

@@ -38,22 +38,22 @@ pub(crate) struct SessionState {
     /// The requested measurements whose results were not reported yet.
     pub(crate) pending_reports: PendingReports,
     pub(super) last_use: u64,
-    /// Whether an agent has called a tool in the present turn: set by the call, cleared when the turn
-    /// begins or ends; `None` if this daemon has not seen the turn.
+    /// True if an agent has called a tool in the present turn: set by the call, cleared when the turn begins
+    /// or ends; `None` if this daemon has not seen the turn.
     pub(crate) is_at_work: Option<bool>,
-    /// What the memory has shown to it.
+    /// Observations shown to the session.
     pub(crate) recall: SessionRecall,
     /// Texts for the user, kept until the next hook.
     pub(crate) user_notices: Vec<String>,
-    /// Whether a tool call was seen since the last Stop.
+    /// True if a tool call was seen since the last Stop.
     pub(crate) has_called_tool: bool,
     /// The last Stop that this daemon answered in the present turn.
     pub(crate) answered_stop: Option<AnsweredStop>,
     /// Checks that its next Stop need not run again.
     pub(crate) passed_checks: Option<PassedChecks>,
-    /// What its transcripts report, and how far they have been read.
+    /// Token usage in its transcripts, and how far they have been read.
     pub(crate) spending: Spending,
-    /// Files of shell commands that were named, and are not named again by the disk look.
+    /// Files of shell commands that were reported; the disk poll does not report them again.
     named_shell_writes: BTreeSet<RelPath>,
     task_wait: TaskWait,
     roots: HashMap<PathBuf, SessionRoot>,
@@ -74,7 +74,7 @@ pub(crate) struct AnsweredStop {
     pub(crate) content: String,
     /// In milliseconds since the epoch.
     pub(crate) answered_ms: u64,
-    /// The length of the transcript when the Stop arrived; `None` if there was none.
+    /// The length of the transcript when the Stop arrived; `None` without a transcript.
     pub(crate) transcript_bytes: Option<u64>,
 }
 
@@ -104,7 +104,6 @@ struct SessionRoot {
 pub(crate) struct DiskCursor {
     /// Epoch of the root.
     pub(crate) epoch: u64,
-    /// Commit of HEAD.
     pub(crate) head: Option<String>,
 }
 
@@ -115,14 +114,14 @@ pub(crate) struct AffectedFiles {
     pub(crate) files: BTreeMap<RelPath, Option<Vec<Finding>>>,
     /// All symbols that the session touched.
     pub(crate) touched: TouchedSymbols,
-    /// Whether there may be more files than are kept.
+    /// True if there may be more files than are kept.
     pub(crate) is_cut: bool,
 }
 
 impl AffectedFiles {
-    /// Whether a finding is older than the session's edits; `None` if the file had not been measured.
-    /// In the same bytes places are compared, because fingerprints tell equal errors of one text
-    /// apart by their order alone.
+    /// True if a finding is older than the session's edits; `None` if the file had not been measured. In the
+    /// same bytes places are compared, because fingerprints distinguish equal errors of one text by their
+    /// order alone.
     pub(crate) fn was_present_before(&self, now: &Finding) -> Option<bool> {
         let earlier = self.files.get(&now.path)?.as_ref()?;
         Some(earlier.iter().any(|old| {
@@ -142,8 +141,8 @@ impl SessionState {
         (!notices.is_empty()).then(|| notices.join("\n"))
     }
 
-    /// Whether hooks of the session came from several projects, or none came yet: this process may
-    /// not have seen its project.
+    /// True if hooks of the session came from several projects, or none came yet: this process may not have
+    /// seen its project.
     pub(crate) fn may_come_from_elsewhere(&mut self, root: &Path) -> bool {
         let is_first = self.projects.is_empty();
         self.note_project(root);
@@ -160,17 +159,17 @@ impl SessionState {
         self.named_shell_writes.extend(files);
     }
 
-    /// Takes the files that are not named again.
+    /// Takes the files that must not be reported again.
     pub(crate) fn take_named_shell_writes(&mut self) -> BTreeSet<RelPath> {
         std::mem::take(&mut self.named_shell_writes)
     }
 
-    /// Whether a tool was called since the last call of this method.
+    /// True if a tool was called since the last call of this method.
     pub(crate) fn take_tool_call(&mut self) -> bool {
         std::mem::take(&mut self.has_called_tool)
     }
 
-    /// Whether a gap is new to this session; marks it as reported.
+    /// True if a gap is new to this session; marks it as reported.
     pub(crate) fn report_once(&mut self, gap: &str) -> bool {
         if self.reported_gaps.len() >= REPORTED_GAPS_MAX {
             self.reported_gaps.clear();
@@ -195,8 +194,8 @@ impl SessionState {
     }
 
     /// Counts the consecutive Stops, including this one, at which background tasks were running; 0 without
-    /// tasks. Other tasks are counted anew only after a Stop that was measured, because an agent could start
-    /// another one before each Stop. A second hook process of one Stop is not counted.
+    /// tasks. Different tasks reset the count only after a Stop that was measured, because an agent could
+    /// start a new task before each Stop. A second hook process of one Stop is not counted.
     pub(crate) fn count_stops_with_tasks(
         &mut self,
         tasks: &BTreeSet<String>,
@@ -284,17 +283,17 @@ impl SessionState {
         self.root_state(root).disk_cursor.replace(now)
     }
 
-    /// Resets up to where the session has seen a root, because what it took was not delivered.
+    /// Resets how far the session has seen a root, because the changes that it took were not delivered.
     pub(crate) fn set_disk_cursor(&mut self, root: &Path, seen: Option<DiskCursor>) {
         self.root_state(root).disk_cursor = seen;
     }
 
-    /// Whether the session has polled a root.
+    /// True if the session has polled a root.
     pub(crate) fn has_polled(&self, root: &Path) -> bool {
         self.roots.get(root).is_some_and(|state| state.disk_cursor.is_some())
     }
 
-    /// Whether this is the last answered Stop once more: shortly after its answer, with the same content,
+    /// True if this Stop repeats the last answered one: shortly after its answer, with the same content,
     /// while the agent has neither said nor done anything.
     pub(crate) fn has_answered(
         &self,

@@ -1,4 +1,4 @@
-//! What the ledger keeps, for whom, and for how long.
+//! Contents of the ledger: by session and root, and how long they are kept.
 
 use crate::ledger::*;
 use moai_base::finding::{FindingPlace, Severity};

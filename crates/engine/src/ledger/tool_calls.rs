@@ -1,5 +1,5 @@
-//! Which agents call tools below a root, and what shell commands found when they began. It tells whether
-//! a change on disk can only come from one command.
+//! The agents that are calling tools below a root, and the state that shell commands found when they began.
+//! It decides whether a change on disk can only come from one command.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ struct AgentCalls {
     /// The last beginning or end of a call, in milliseconds since the epoch.
     last_ms: u64,
     is_running: bool,
-    /// Whether a command of it may run on after its call.
+    /// True if one of its commands may still run after its call.
     has_background: bool,
     command: Option<BegunCommand>,
 }
@@ -33,7 +33,7 @@ struct AgentCalls {
 #[derive(Debug, Default)]
 pub(crate) struct ToolCalls {
     agents: BTreeMap<SessionAgent, AgentCalls>,
-    /// Whether agents were forgotten, so that others may be at work without being known.
+    /// True if agents were forgotten, so that unknown agents may be running.
     is_cut: bool,
 }
 
@@ -51,12 +51,12 @@ impl ToolCalls {
         calls.command = None;
     }
 
-    /// Keeps what a command of the agent found.
+    /// Keeps the state that a command of the agent found.
     pub(crate) fn keep(&mut self, agent: &SessionAgent, command: BegunCommand) {
         self.agents.entry(agent.clone()).or_default().command = Some(command);
     }
 
-    /// A call ends; returns what its command had found, if that is known.
+    /// Ends a call; returns the state that its command had found, if known.
     pub(crate) fn end(&mut self, agent: &SessionAgent, now_ms: u64) -> Option<BegunCommand> {
         let calls = self.agents.entry(agent.clone()).or_default();
         calls.last_ms = now_ms;
@@ -64,8 +64,7 @@ impl ToolCalls {
         calls.command.take()
     }
 
-    /// Whether another agent may have written files at this time (milliseconds since the epoch) or
-    /// later.
+    /// True if another agent may have written files at this time (milliseconds since the epoch) or later.
     pub(crate) fn has_other(&self, agent: &SessionAgent, since_ms: u64) -> bool {
         let mut others = self.agents.iter().filter(|(other, _)| *other != agent);
         let is_at_work =
@@ -73,7 +72,7 @@ impl ToolCalls {
         self.is_cut || others.any(|(_, calls)| is_at_work(calls))
     }
 
-    /// The agent has ended, or the user has interrupted it: a call without an end is over.
+    /// The agent has ended, or the user has interrupted it: its open calls are closed.
     pub(crate) fn interrupt(&mut self, agent: &SessionAgent) {
         if let Some(calls) = self.agents.get_mut(agent) {
             calls.is_running = false;

@@ -39,7 +39,7 @@ impl Spending {
         });
         let mut gap = gap.or(cut);
         for path in paths {
-            // With less room, an ordinary line would count as one that is too long.
+            // With fewer bytes left, an ordinary line would count as too long.
             if bytes_left < TRANSCRIPT_LINE_BYTES_MAX {
                 return Some(read_later());
             }

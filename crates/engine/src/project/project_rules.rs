@@ -1,5 +1,5 @@
-//! The rules of one project: the built-in ones, those in `.moai/rules`, those named by an
-//! `sgconfig.yml` at its root, and the folders of the options. Reread when one of these files changes.
+//! The rules of one project: the built-in ones, those in `.moai/rules`, those of an `sgconfig.yml` at its
+//! root, and the folders of the options. Reread when one of these files changes.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -38,17 +38,16 @@ pub(crate) fn load_rules(engine: &Engine, root: &Path, config: &Config) -> Arc<R
     set
 }
 
-/// Folders of rules that a caller names.
+/// Rule folders in a caller's request.
 #[derive(Debug, Default)]
 pub(crate) struct NamedRuleFolders {
-    /// Absolute paths.
     pub(crate) folders: Vec<PathBuf>,
-    /// Whether they replace all other rules.
+    /// True if they replace all other rules.
     pub(crate) is_exclusive: bool,
 }
 
-/// The rules of a root with folders that a caller names. The error is one line: a folder is missing
-/// or has no rule file.
+/// The rules of a root with the folders of a request. The error is one line: a folder is missing or has no
+/// rule file.
 pub(crate) fn rules_with_folders(
     root: &Path,
     config: &Config,
@@ -113,14 +112,14 @@ impl RuleInputs {
         state
     }
 
-    /// Folders that a file of the repository names, those outside the root left out.
+    /// Folders that a file of the repository lists, without those outside the root.
     fn project_folders(&mut self, root: &Path, named: &[String]) -> Vec<PathBuf> {
         let folders = named.iter().map(|name| root.join(name));
         folders.filter(|folder| self.is_of_project(root, folder)).collect()
     }
 
-    /// Whether a folder is below the root; one that is not is recorded as unreadable. The content of
-    /// a rule appears in messages, so a repository must not make rules of files elsewhere.
+    /// True if a folder is below the root; otherwise records it as unreadable. The content of a rule appears
+    /// in messages, so a repository must not make rules of files elsewhere.
     fn is_of_project(&mut self, root: &Path, folder: &Path) -> bool {
         let is_inside = is_below_root(root, folder);
         if !is_inside {
@@ -151,7 +150,7 @@ impl RuleInputs {
         Some(RuleFolder { path, stamps })
     }
 
-    /// Whether only the built-in rules apply, unchanged.
+    /// True if only the built-in rules apply, unchanged.
     fn is_plain(&self) -> bool {
         let has_own =
             self.config.is_some() || !self.rules.is_empty() || !self.unreadable.is_empty();
@@ -161,7 +160,7 @@ impl RuleInputs {
     fn sources(&self, root: &Path) -> RuleSources {
         let mut unreadable = self.unreadable.clone();
         let mut texts = |folders: &[RuleFolder]| {
-            // A folder may be named twice or be nested in another.
+            // A folder may be listed twice or be nested in another.
             let (mut texts, mut seen) = (Vec::new(), BTreeSet::new());
             let mut bytes_left = RULE_TEXTS_BYTES_MAX;
             for folder in folders {
@@ -201,7 +200,7 @@ impl RuleInputs {
     }
 }
 
-/// Whether a folder is below the root after all symbolic links. A missing one counts as below.
+/// True if a folder is below the root after all symbolic links. A missing one counts as below.
 pub(crate) fn is_below_root(root: &Path, folder: &Path) -> bool {
     match (root.canonicalize(), folder.canonicalize()) {
         (Ok(root), Ok(folder)) => folder.starts_with(root),

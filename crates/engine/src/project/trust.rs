@@ -1,4 +1,4 @@
-//! Whether the user trusts a project, so that programs which it names or contains may run.
+//! Trust of the user in a project, without which programs that it configures or contains must not run.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,14 +13,14 @@ const VARIABLE: &str = "MOAI_RALPH_TRUST";
 /// The command that trusts a project.
 const REMEDY: &str = "moai-ralph trust";
 
-/// Whether, and by what, a project is trusted.
+/// The user's trust in a project, and its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProjectTrust {
     /// By the caller's environment.
     ByVariable,
     /// By `moai-ralph trust`, for files that have not changed since.
     ByCommand,
-    /// In a host: by the trust dialog of Claude Code, or by the record of another one.
+    /// In a host: by Claude Code's trust dialog, or by another host's record.
     ByHost,
     /// It was trusted by `moai-ralph trust`, but this file has changed.
     Changed(&'static str),
@@ -51,7 +51,7 @@ impl ProjectTrust {
         matches!(self, Self::ByVariable | Self::ByCommand | Self::ByHost)
     }
 
-    /// What trusts it: `variable`, `command` or `host`.
+    /// The source of the trust: `variable`, `command` or `host`.
     pub(crate) fn source(self) -> Option<&'static str> {
         match self {
             Self::ByVariable => Some("variable"),
@@ -61,8 +61,7 @@ impl ProjectTrust {
         }
     }
 
-    /// The gap in the place of what programs of the project would have measured; `None` if they may
-    /// run.
+    /// The gap reported instead of the results of the project's programs; `None` if they may run.
     pub(crate) fn gap(self) -> Option<Gap> {
         let detail = match self {
             Self::ByVariable | Self::ByCommand | Self::ByHost => return None,

@@ -32,7 +32,7 @@ use moai_lsp::session::{DocumentRequest, MeasureLane, QueryReply, ServerQuery};
 use moai_protocol::control::{CallerContext, RequestedPosition};
 use moai_report::answers::{QueryError, SourceLocation};
 
-/// A file as it is on disk, a position in it, and the server to query.
+/// A file in its present state on disk, a position in it, and the server to query.
 #[derive(Clone, Debug)]
 pub(crate) struct QueryTarget {
     pub(crate) snapshot: Snapshot,
@@ -45,11 +45,11 @@ pub(crate) struct QueryTarget {
 pub(crate) struct QuerySpec {
     pub(crate) method: &'static str,
     pub(crate) capability: &'static str,
-    /// Whether the request names the position; else it is about the whole document.
+    /// True if the request has a position; otherwise it is about the whole document.
     pub(crate) has_position: bool,
-    /// Whether the request names the document; else it is about the workspace.
+    /// True if the request is about a document; otherwise it is about the workspace.
     pub(crate) names_document: bool,
-    /// Whether the reply covers files that are not open.
+    /// True if the reply covers files that are not open.
     pub(crate) needs_all_files: bool,
     pub(crate) params: Value,
 }
@@ -73,7 +73,7 @@ impl QuerySpec {
     }
 }
 
-/// Resolves the target that a caller named, after announcing changes on disk to the servers.
+/// Resolves a caller's target, after announcing changes on disk to the servers.
 pub(crate) async fn query_target(
     engine: &Arc<Engine>,
     project: &Project,
@@ -92,7 +92,7 @@ pub(crate) fn unmeasured(query: &str, gap: Gap) -> QueryError {
     QueryError::Unmeasured { server: query.to_owned(), gap }
 }
 
-/// Reads a file that the caller named; an unreadable one is invalid input.
+/// Reads a file of a request; an unreadable one is invalid input.
 pub(crate) async fn read_named_file(
     project: &Project,
     file: PathBuf,
@@ -451,8 +451,8 @@ pub(crate) async fn locate_each<T: Send + 'static>(
     .await
 }
 
-/// How a file is called, and its text where it can be read. Servers and users may name the root
-/// through different links.
+/// Display name of a file, and its text if it can be read. Servers and users may refer to the root through
+/// different links.
 fn text_of(root: &Path, file: &Path) -> (String, Option<Arc<str>>) {
     let canonical = file.canonicalize();
     let file = canonical.as_deref().unwrap_or(file);

@@ -180,7 +180,7 @@ async fn propose(
     Ok(PlannedRename { plan, tree, old_name })
 }
 
-/// The places that an answer edits. An unreadable edit names none; its error is reported later.
+/// The places that an answer edits. An unreadable edit has none; its error is reported later.
 fn edited_places(replied: &QueryReply) -> Vec<LspLocation> {
     let edit = WorkspaceEdit::parse(&replied.result);
     edit.map(|edit| edit.replaced_locations()).unwrap_or_default()
@@ -241,8 +241,8 @@ async fn stamps(project: &Project) -> Result<BTreeMap<RelPath, FileStamp>, Query
     stamps.await.map_err(|gap| queries::unmeasured("rename", gap))
 }
 
-/// Whether the files of the plan are unchanged since the request, because positions in other bytes
-/// would be wrong.
+/// True if the files of the plan are unchanged since the request, because positions in other bytes would be
+/// wrong.
 async fn is_plan_current(
     project: &Project,
     planned: &PlannedRename,

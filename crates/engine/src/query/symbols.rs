@@ -61,7 +61,7 @@ pub(crate) async fn handle(
     CommandReply { stdout, code, ..CommandReply::default() }
 }
 
-/// Whether the subject looks like a path: a missing file is then a mistake, not a symbol name.
+/// True if the subject looks like a path: a missing file is then a mistake, not a symbol name.
 fn names_a_file(project: &Project, subject: &str) -> bool {
     let path = RelPath::parse(subject);
     subject.contains('/')

@@ -39,16 +39,15 @@ pub(crate) async fn handle(
     }
 }
 
-/// Planned fixes.
 struct PlannedFixes {
     plan: RewritePlan,
     withheld_fixes: usize,
-    /// Whether every file that was named was scanned.
+    /// True if every requested file was scanned.
     is_measured: bool,
     rules: Arc<RuleSet>,
 }
 
-/// The fixes, and whether every file that was named was scanned.
+/// The fixes; true if every requested file was scanned.
 async fn plan_and_fix(
     engine: &Arc<Engine>,
     caller: &CallerContext,

@@ -90,7 +90,8 @@ impl RenameBaseline {
             .iter()
             .map(|file| moved.get(file.path.as_str()).copied().unwrap_or(&file.path))
             .collect();
-        // If a sensor or file had a gap before the rename, introduced findings cannot be told apart.
+        // If a sensor or file had a gap before the rename, introduced findings cannot be distinguished from
+        // older ones.
         let readings = self.evidence.readings.iter().filter(|reading| reading.gap.is_some());
         let unknown: BTreeSet<&str> = readings.map(|reading| reading.sensor.as_str()).collect();
         for finding in &mut delta.findings {
