@@ -1,4 +1,4 @@
-//! `memory …`: what people, scripts and agents ask the memory for.
+//! `memory …`: requests of people, scripts and agents to the memory.
 
 mod add;
 mod backups;
@@ -86,7 +86,7 @@ pub(crate) async fn handle(
     reply
 }
 
-/// That the database was damaged, and what replaced it.
+/// Reports that the database was damaged, and its replacement.
 pub(crate) fn recovery_notice(recovery: &StoreRecovery) -> String {
     memory_recovered(&recovery.damage, recovery.moved_to.as_deref(), recovery.backup_ms)
 }

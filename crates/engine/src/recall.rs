@@ -1,5 +1,5 @@
-//! What the hooks do with the memory: they note what happens in a session, and show what earlier
-//! sessions noted. Nothing here fails a hook or delays its reply beyond a bound.
+//! Use of the memory by the hooks: they note the events of a session, and show observations of earlier
+//! sessions. Nothing here fails a hook or delays its reply beyond a bound.
 
 pub(crate) mod delivery;
 pub(crate) mod earlier_fixes;
@@ -18,7 +18,7 @@ use moai_report::recall::RecallText;
 
 use moai_memory::budget::InjectionEvent;
 
-/// A text of the memory for an agent, and what is to be recorded when it was delivered.
+/// A text of the memory for an agent, and the data to record once it was delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RecalledText {
     pub(crate) text: EditText,

@@ -1,16 +1,14 @@
 //! The branch of an autonomous loop: created at its start, merged at its end.
 //!
 //! ```text
-//! lock -> fetch -> rebase, in a separate work tree -> branch moved -> checks -> merge --no-ff, in
-//!   that work tree -> unchanged since the measurement? -> push, if configured -> base branch moved
+//! lock -> fetch -> rebase, in a separate worktree -> branch moved -> checks -> merge --no-ff, in
+//!   that worktree -> unchanged since the measurement? -> push, if configured -> base branch moved
 //! ```
 //!
-//! Only measured work is merged: if the branch or a file has changed since, the next Stop measures
-//! first.
-//! Rebase and merge run in a temporary work tree, so that a conflict or a crash leaves the user's
-//! files unchanged. A branch moves only if it is still at the commit that was read; otherwise the
-//! merge starts again. Moves of a user's branch or work tree do not start after the deadline, and
-//! are never interrupted.
+//! Only measured work is merged: if the branch or a file has changed since, the next Stop measures first.
+//! Rebase and merge run in a temporary worktree, so that a conflict or a crash leaves the user's files
+//! unchanged. A branch moves only if it is still at the commit that was read; otherwise the merge starts
+//! again. Moves of a user's branch or worktree do not start after the deadline, and are never interrupted.
 
 pub(crate) mod branch_move;
 pub(crate) mod new_files;
@@ -68,7 +66,7 @@ pub(crate) struct MeasuredWork {
     pub(crate) tree: Result<TreeSnapshot, Gap>,
 }
 
-/// Why the merge does not go on to its next step.
+/// Why the merge does not continue with its next step.
 enum MergeHalt {
     End(BranchMergeResult),
     /// A branch has moved in the meantime.
@@ -81,10 +79,10 @@ impl From<GitError> for MergeHalt {
     }
 }
 
-/// Merges the `measured` branch of a loop into its base, or changes nothing if `deadline` comes
-/// first; a branch that was rebased by then stays rebased. `checks` measures the work tree of the
-/// loop again after a rebase has changed it; its error is shown to the agent. With the option
-/// `loop.push` the remote's branch is moved first, if there is a remote.
+/// Merges the `measured` branch of a loop into its base, or changes nothing if `deadline` comes first; a
+/// branch that was rebased by then stays rebased. `checks` measures the worktree of the loop again after a
+/// rebase has changed it; its error is shown to the agent. With the option `loop.push` the remote's branch,
+/// if one is configured, is moved first.
 pub(crate) async fn merge_loop_branch<F, C>(
     engine: &Arc<Engine>,
     project: &Project,
@@ -130,8 +128,8 @@ fn held_merge_ref(branch: &str) -> String {
     format!("refs/moai-ralph/merged/{branch}")
 }
 
-/// Undoes a move of the branch and its work tree that a killed process has left unfinished, unless a
-/// merge is running.
+/// Undoes a move of the branch and its worktree that a killed process has left unfinished, unless a merge is
+/// running.
 pub(crate) async fn undo_unfinished_move(project: &Project) {
     if let Some(_lock) = try_lock_merges(project).await {
         let _ = run_to_completion(undo_move_owned(project.clone())).await;
@@ -283,7 +281,7 @@ impl BranchMerge {
         if !self.project.config.push {
             return Ok(None);
         }
-        // git-ls-remote(1): with --exit-code, 2 means that there is no such ref.
+        // git-ls-remote(1): with --exit-code, 2 means that no matching ref exists.
         let arguments = ["ls-remote", "--exit-code", "--quiet", remote, &base];
         let asked = self.ask_remote(&arguments).await;
         if asked.outcome == CommandOutcome::Failed("exit status 2".to_owned()) {
@@ -325,8 +323,8 @@ impl BranchMerge {
         }
     }
 
-    /// Moves the work tree of the loop, and then its branch, to the rebased commit. Git refuses if a
-    /// file was changed in the meantime or the branch has moved.
+    /// Moves the worktree of the loop, and then its branch, to the rebased commit. Git refuses if a file was
+    /// changed in the meantime or the branch has moved.
     async fn move_branch(&self, old: &str, new: &str, onto: &str) -> Result<(), MergeHalt> {
         self.check_deadline()?;
         let root = self.project.root.clone();
@@ -415,7 +413,7 @@ impl BranchMerge {
     }
 
     /// Moves the local base branch from the commit that was read. If it is checked out somewhere, that
-    /// work tree moves along if it is clean; otherwise nothing moves.
+    /// worktree moves along if it is clean; otherwise nothing moves.
     async fn move_base(&self, ends: &MergeTarget, merged: &str) -> Result<(), MergeHalt> {
         self.check_deadline()?;
         let (merge, ends, merged) = (self.clone(), ends.clone(), merged.to_owned());
@@ -476,8 +474,7 @@ impl BranchMerge {
         )))
     }
 
-    /// Files in a work tree that a move between two commits would overwrite: git overwrites ignored
-    /// files.
+    /// Files in a worktree that a move between two commits would overwrite: git overwrites ignored files.
     async fn in_the_way(
         &self,
         tree: &Path,

@@ -1,5 +1,5 @@
-//! Runs the `git` program to change branches and work trees, because only the program runs the
-//! project's hooks, merge drivers and signing. No shell, no terminal, and a time limit for every call.
+//! Runs the `git` program to change branches and worktrees, because only the program runs the project's
+//! hooks, merge drivers and signing. No shell, no terminal, and a time limit for every call.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -43,7 +43,7 @@ pub(crate) async fn run_git(project: &Project, folder: &Path, arguments: &[&str]
     run(project, folder, arguments, GitTimeLimit::from_millis(GIT_MS_MAX)).await
 }
 
-/// Runs a git command that moves a user's work tree, with a long time limit.
+/// Runs a git command that moves a user's worktree, with a long time limit.
 pub(crate) async fn run_git_moving(
     project: &Project,
     folder: &Path,
@@ -75,8 +75,8 @@ pub(crate) async fn run_git_remote(
     run(project, folder, arguments, bound).await
 }
 
-/// Arguments that disable the project's hooks, for a checkout in a temporary work tree: a failing
-/// hook would make git fail, and its effects are meant for users.
+/// Arguments that disable the project's hooks, for a checkout in a temporary worktree: a failing hook would
+/// make git fail, and its effects are meant for users.
 pub(crate) fn without_hooks<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
     [&["-c", "core.hooksPath=/dev/null"], arguments].concat()
 }
@@ -141,7 +141,7 @@ pub(crate) fn stop_deadline_gap() -> Gap {
     Gap::new(Cause::TimedOut, "the time limit of this Stop was reached")
 }
 
-/// The output of a git call, or its exit status if there is none.
+/// The output of a git call, or its exit status if it printed nothing.
 pub(crate) fn git_message(run: &CommandRun) -> String {
     match (&run.outcome, run.output.trim()) {
         (CommandOutcome::Unmeasured(gap), _) => gap.to_string(),

@@ -1,5 +1,5 @@
-//! Temporary work trees for rebases and merges, so that they touch no work tree of the user. A lock
-//! allows one merge per repository at a time.
+//! Temporary worktrees for rebases and merges, so that they touch no worktree of the user. A lock allows one
+//! merge per repository at a time.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -18,14 +18,14 @@ use moai_host::ipc::StateDirs;
 use moai_host::programs::{CommandOutcome, CommandRun};
 use moai_host::store::PROJECTS_FOLDER;
 
-/// The lock file, in the git folder that all work trees of a repository share, so that it holds for
-/// all of them.
+/// The lock file, in the git folder that all worktrees of a repository share, so that it applies to all of
+/// them.
 const LOCK: &str = "moai-ralph-merge.lock";
-/// The folder of temporary work trees in a project's private folder.
+/// The folder of temporary worktrees in a project's private folder.
 const WORK_TREES_FOLDER: &str = "merging";
 
-/// Takes the merge lock of the repository, waiting until `deadline` at most. The kernel releases it
-/// however the process ends. Also removes the work trees that killed processes left.
+/// Takes the merge lock of the repository, waiting until `deadline` at most. The kernel releases it however
+/// the process ends. Also removes the worktrees that killed processes left.
 pub(crate) async fn lock_merges(
     engine: &Engine,
     project: &Project,
@@ -70,7 +70,7 @@ fn open_lock(root: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create(true).truncate(false).open(common.join(LOCK))
 }
 
-/// Removes the work trees that killed processes left, unless a merge is running.
+/// Removes the worktrees that killed processes left, unless a merge is running.
 pub(crate) async fn remove_stale_work_trees(engine: &Arc<Engine>, project: &Project) {
     let (root, folder, job) =
         (project.root.clone(), work_trees_folder(engine, project), engine.job());
@@ -88,7 +88,7 @@ pub(crate) async fn remove_stale_work_trees(engine: &Arc<Engine>, project: &Proj
     .await;
 }
 
-/// Removes the stale work trees of all projects whose repository can be found.
+/// Removes the stale worktrees of all projects whose repository can be found.
 pub(crate) fn remove_all_stale_work_trees(dirs: &StateDirs) {
     for project in folder_entries(&dirs.state.join(PROJECTS_FOLDER)) {
         for folder in folder_entries(&project.join(WORK_TREES_FOLDER)) {
@@ -102,21 +102,21 @@ pub(crate) fn remove_all_stale_work_trees(dirs: &StateDirs) {
     }
 }
 
-/// The repository of a linked work tree, as its `.git` file names it: gitrepository-layout(5).
+/// The repository of a linked worktree, from its `.git` file: gitrepository-layout(5).
 fn linked_repository(folder: &Path) -> Option<PathBuf> {
     let link = read_regular_text(&folder.join(".git"), SOURCE_BYTES_MAX).ok()?;
     let git_dir = Path::new(link.strip_prefix("gitdir:")?.trim());
     git_dir.ancestors().nth(2).filter(|repository| repository.is_dir()).map(Path::to_path_buf)
 }
 
-/// Removes all temporary work trees. The caller must hold the lock.
+/// Removes all temporary worktrees. The caller must hold the lock.
 fn remove_work_trees(root: &Path, folder: &Path) {
     for tree in folder_entries(folder) {
         remove_work_tree(root, &tree);
     }
 }
 
-/// Removes a work tree, even an incomplete one. Git's record of it goes first, so that a later call
+/// Removes a worktree, even an incomplete one. Git's record of it is removed first, so that a later call
 /// still finds the folder if this one fails halfway.
 fn remove_work_tree(root: &Path, folder: &Path) {
     let known = branches::linked_git_dirs(root, folder).unwrap_or_default();
@@ -125,7 +125,7 @@ fn remove_work_tree(root: &Path, folder: &Path) {
         tracing::warn!(folder = %folder.display(), "a work tree could not be removed; the next merge retries");
     }
     for above in known.iter().filter_map(|known| known.parent()) {
-        // Like git, keeps a folder that contains other work trees.
+        // Like git, keeps a folder that contains other worktrees.
         let _ = fs::remove_dir(above);
     }
 }
@@ -139,7 +139,7 @@ fn remove_folder(folder: &Path) -> bool {
     })
 }
 
-/// A temporary work tree, removed on drop however the merge ends.
+/// A temporary worktree, removed on drop however the merge ends.
 pub(crate) struct MergeWorkTree {
     root: PathBuf,
     pub(crate) folder: PathBuf,
@@ -152,8 +152,7 @@ impl Drop for MergeWorkTree {
 }
 
 impl MergeWorkTree {
-    /// Creates a work tree at a commit. The caller must hold the lock. The error is the failed call of
-    /// git.
+    /// Creates a worktree at a commit. The caller must hold the lock. The error is the failed call of git.
     pub(crate) async fn make(
         engine: &Engine,
         project: &Project,
@@ -173,7 +172,7 @@ impl MergeWorkTree {
         if run.outcome == CommandOutcome::Passed { Ok(tree) } else { Err(run) }
     }
 
-    /// Removes the work tree off the event loop.
+    /// Removes the worktree off the event loop.
     pub(crate) async fn remove(self) {
         run_blocking(move || drop(self)).await;
     }

@@ -53,13 +53,14 @@ pub(crate) async fn handle(
     loop_reply(&state, caller, select.json, loops::loop_status(&state))
 }
 
-/// Whether a text can be a session id: hosts use UUIDs or formats of their own.
+/// True if a text can be a session id: hosts use UUIDs or their own formats.
 fn is_session_id(session: &str) -> bool {
     (1..=SESSION_ID_CHARS_MAX).contains(&session.chars().count())
         && session.chars().all(|c| !c.is_control() && !c.is_whitespace())
 }
 
-/// The loop that an agent must not adopt, because it could get rid of its own loop that way.
+/// A selected loop whose own session is still alive. An agent must not adopt it, because it could get rid of
+/// its own loop that way.
 async fn loop_of_live_session(
     engine: &Engine,
     project: &Project,
@@ -81,8 +82,8 @@ async fn loop_of_live_session(
     None
 }
 
-/// Whether a session's loop may move to another one without a user. A new daemon knows no session
-/// until a hook calls, so it gives a loop only to a session that it has seen start with `/clear`.
+/// True if a session's loop may move to another session without a user. A new daemon knows no session until a
+/// hook calls, so it gives a loop only to a session that it has seen start with `/clear`.
 fn is_free(owner: SessionLife, taker: Option<SessionLife>) -> bool {
     match owner {
         SessionLife::Ended => true,

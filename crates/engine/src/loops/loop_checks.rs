@@ -38,7 +38,8 @@ pub(crate) async fn handle(
     let is_named = select.id.is_some() || select.session.is_some();
     let state = match found {
         Ok(None) if is_named => return refused("there is no such loop"),
-        // A loop that has ended does not describe the project's current checks, unless it is named.
+        // A loop that has ended does not describe the project's current checks, unless it was requested by
+        // id.
         Ok(found) => found.filter(|state| is_named || state.status.is_active()),
         Err(error) => return refused(&error.to_string()),
     };

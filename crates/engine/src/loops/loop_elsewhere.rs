@@ -39,7 +39,7 @@ pub(crate) async fn active_loop_anywhere(
     active_loop_elsewhere(engine, caller, project, session).await
 }
 
-/// The session's loop in any project, for a session whose folder is in none.
+/// The session's loop in any project, for a session whose folder is not in a project.
 pub(crate) async fn active_loop_of_any_project(
     engine: &Engine,
     caller: &CallerContext,
@@ -56,8 +56,8 @@ pub(crate) async fn active_loop_of_any_project(
     Some((Project { key, ..Project::load_or_default(engine, &there) }, state))
 }
 
-/// The loop of a session that has none in this project. Looked for only where there may be one,
-/// because that opens the database of every project.
+/// The loop of a session that has none in this project. Searched for only if there may be one, because that
+/// opens the database of every project.
 pub(crate) async fn loop_in_other_project(
     engine: &Engine,
     caller: &CallerContext,
@@ -77,7 +77,7 @@ pub(crate) async fn loop_in_other_project(
         }
     }
     let found = active_loop_of_any_project(engine, caller, session).await;
-    // A root that is gone was moved, perhaps to here: its marker came along and names the loop.
+    // A root that no longer exists was moved, perhaps to here: its marker moved along and refers to the loop.
     let found = found.filter(|(there, _)| there.root.exists())?;
     engine.ledger().session(session).note_project(&found.0.root);
     Some(found)

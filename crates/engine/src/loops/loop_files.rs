@@ -30,7 +30,7 @@ pub(crate) const ALIGN_FILE: &str = ".claude/gulf-align.md";
 /// The contents of the files before a Stop is decided.
 #[derive(Debug)]
 pub(crate) struct LoopFileNotes {
-    /// Whether the research is documented.
+    /// State of the research document.
     pub(crate) research: ResearchGate,
     /// The remaining work, as the agent lists it.
     pub(crate) remaining: Vec<String>,
@@ -40,15 +40,14 @@ pub(crate) struct LoopFileNotes {
     pub(crate) notices: Vec<String>,
 }
 
-/// A decided Stop.
 #[derive(Clone, Debug)]
 pub(crate) struct IterationSummary {
     pub(crate) id: String,
     /// The iteration that ended.
     pub(crate) iteration: u32,
-    /// Whether this iteration completes the loop.
+    /// True if this iteration completes the loop.
     pub(crate) is_completed: bool,
-    /// Whether the loop keeps notes in `.claude/memory/`.
+    /// True if the loop keeps notes in `.claude/memory/`.
     pub(crate) has_memory: bool,
     /// The present time in milliseconds since the epoch.
     pub(crate) at_ms: u64,
@@ -114,13 +113,13 @@ pub(crate) async fn read_loop_notes(project: &Project) -> LoopFileNotes {
     }
 }
 
-/// The text of a file below the root; `None` if there is none or it cannot be read.
+/// The text of a file below the root; `None` if it does not exist or cannot be read.
 pub(crate) async fn file_text(project: &Project, path: &str) -> Option<String> {
     text_or_reason(project, path).await.ok().flatten()
 }
 
-/// The text of a file below the root; `None` if there is none. The error is why it cannot be read, as a
-/// fragment.
+/// The text of a file below the root; `None` if it does not exist. The error is the reason why it cannot be
+/// read, as a fragment.
 pub(crate) async fn text_or_reason(
     project: &Project,
     path: &str,
@@ -132,7 +131,7 @@ pub(crate) async fn text_or_reason(
 }
 
 /// Changes one existing file; `change` gets its text and returns the new one, or `None` to leave it
-/// as it is. Returns the notice if that failed.
+/// unchanged. Returns the notice if that failed.
 pub(crate) async fn change_file(
     engine: &Arc<Engine>,
     project: &Project,
@@ -158,7 +157,7 @@ pub(crate) async fn change_or_create(
     .await
 }
 
-/// The text of a loop's file; empty if there is none, or if it cannot be read.
+/// The text of a loop's file; empty if it does not exist or cannot be read.
 pub(crate) fn loop_file_text(root: &Path, path: &str) -> String {
     load_loop_file(root, path).map(|file| file.text).unwrap_or_default()
 }
@@ -216,7 +215,7 @@ fn plan_hand_off(root: &Path, ended: EndedLoop<'_>) -> Result<Vec<LoopFileWrite>
     Ok(text.map(|text| LoopFileWrite { file, text }).into_iter().collect())
 }
 
-/// Moves the notes of a completed loop into a file of their own, linked from the index.
+/// Moves the notes of a completed loop into a separate file, linked from the index.
 fn plan_archive(root: &Path, ended: EndedLoop<'_>) -> Result<Vec<LoopFileWrite>, String> {
     let current = read_loop_file(root, in_wiki(wiki::CURRENT).as_str())?;
     let index = read_loop_file(root, in_wiki(wiki::INDEX).as_str())?;

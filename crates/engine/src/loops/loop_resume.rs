@@ -36,7 +36,7 @@ pub(crate) async fn handle(
     }
 }
 
-/// Resumes a loop. One that had ended and has a branch needs the work tree for itself again.
+/// Resumes a loop. An ended loop with a branch needs the working tree for itself again.
 pub(crate) async fn resume_loop(
     engine: &Engine,
     project: &Project,
@@ -48,7 +48,7 @@ pub(crate) async fn resume_loop(
         if ended.branch.is_some() {
             ensure_no_other_branch(engine, project).await.map_err(LoopChangeError::Refused)?;
         } else if let Some(pipeline) = &ended.options.pipeline {
-            // Alone it would go on without the plan.
+            // The loop alone would continue without the plan.
             let refusal = loops::resumed_with_pipeline(&ended.id, pipeline);
             return Err(LoopChangeError::Refused(refusal));
         }

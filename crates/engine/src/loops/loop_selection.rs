@@ -92,8 +92,8 @@ pub(crate) enum LoopChangeError {
     Store(#[from] StoreError),
 }
 
-/// Changes a loop; `None` if there is none. A Stop that is saved at the same moment comes first, and
-/// its result is changed. A Stop that still measures is interrupted if the loop no longer runs.
+/// Changes a loop; `None` if it does not exist. A Stop that is saved at the same moment comes first, and its
+/// result is changed. A Stop that still measures is interrupted if the loop no longer runs.
 pub(crate) async fn change_loop<E: ToString>(
     engine: &Engine,
     project: &Project,
@@ -140,14 +140,14 @@ pub(crate) fn loop_reply(
     CommandReply { stdout, document, ..CommandReply::default() }
 }
 
-/// The reply without a loop, which is no failure.
+/// The reply if no loop exists, which is not a failure.
 pub(crate) fn no_loop_reply(caller: &CallerContext, json: bool, text: &str) -> CommandReply {
     let stdout = if json { "null\n".to_owned() } else { format!("{text}\n") };
     let document = caller.is_tool().then(|| Box::new(json_value(&tools::loop_answer(None))));
     CommandReply { stdout, document, ..CommandReply::default() }
 }
 
-/// The failure of a command that names an unknown loop.
+/// The failure of a command with an unknown loop id.
 pub(crate) fn no_such_loop() -> CommandReply {
     CommandReply::failure(REFUSED, "moai-ralph: there is no such loop")
 }

@@ -36,8 +36,8 @@ pub(crate) async fn marker_notice(
     Some(new_notices.join("\n")).filter(|text| !text.is_empty())
 }
 
-/// Offers active loops whose session ended to a session without a loop, once each. `source` is the
-/// host's reason for a session start, if this is one.
+/// Offers active loops whose session ended to a session without a loop, once each. `source` is the host's
+/// reason for a session start, if this is one.
 pub(crate) async fn offer(call: &HookCall<'_>, source: &str) -> Option<EditText> {
     let (engine, project, session) = (call.engine, &call.project, &call.input.session_id);
     if session.is_empty() {

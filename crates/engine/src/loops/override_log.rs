@@ -1,5 +1,5 @@
-//! Manual overrides: a loop records what was accepted or allowed at a terminal and notifies its user,
-//! because an agent's process can hide its origin. An override made while the agent is at work stays
+//! Manual overrides: a loop records acceptances and waivers given at a terminal and notifies its user,
+//! because an agent's process can hide its origin. An override made while the agent is running stays
 //! unconfirmed until a user resumes the loop.
 
 use crate::engine::{Engine, now_ms};
@@ -33,7 +33,7 @@ pub(crate) async fn record_override(
     Ok(())
 }
 
-/// Whether the agent of a loop may be in its turn. A loop without a session has no agent yet.
+/// True if the agent of a loop may be in its turn. A loop without a session has no agent yet.
 pub(crate) fn is_at_work(engine: &Engine, state: &LoopState) -> bool {
     let Some(session) = &state.session_id else { return false };
     let known = engine.ledger().known_session(session).and_then(|session| session.is_at_work);

@@ -50,7 +50,7 @@ pub(crate) async fn read_session_usage(
     SessionUsage { cost: PriceList::built_in().cost(&usage), usage, gap, context }
 }
 
-/// The usage as one line for the user; `None` if there is none.
+/// The usage as one line for the user; `None` if nothing is known of it.
 pub(crate) fn session_usage_line(
     language: MessageLanguage,
     spent: &SessionUsage,

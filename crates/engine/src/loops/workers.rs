@@ -1,5 +1,5 @@
-//! Workers: work trees next to the project, each with a branch and a loop. The loop is claimed by
-//! the first session that is opened there.
+//! Workers: worktrees next to the project, each with a branch and a loop. The loop is claimed by the first
+//! session that is opened there.
 
 use std::fs::{self, DirEntry};
 use std::io;
@@ -35,7 +35,7 @@ const INPUTS: [&str; 6] = [
     ".lsp.json",
 ];
 
-/// How `CACHEDIR.TAG` begins, see <https://bford.info/cachedir/>.
+/// First line of `CACHEDIR.TAG`, see <https://bford.info/cachedir/>.
 const CACHE_TAG: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
 
 /// Creates a worker for each of `names` (a loop's id and its branch), or none at all. `make_loop`
@@ -99,8 +99,8 @@ async fn start_worker(
     stored.map_err(|error| error.to_string())
 }
 
-/// Whether a work tree is fully checked out on its branch. Asked after a failure, because git
-/// reports a failed checkout also when only the hook that runs after it failed.
+/// True if a worktree is fully checked out on its branch. Asked after a failure, because git reports a failed
+/// checkout also if only the hook that runs after it failed.
 async fn is_complete(tree: &Path, branch: &str) -> bool {
     let folder = tree.to_path_buf();
     let status = read_git(move || branches::work_tree_status(&folder)).await;
@@ -131,8 +131,8 @@ async fn remove_unused_worker(project: &Project, tree: &Path, branch: &str) {
     }
 }
 
-/// Cancels the loop of a worker, and removes its work tree if that holds nothing but merged work. A loop that
-/// has ended stays as it is.
+/// Cancels the loop of a worker, and removes its worktree if it holds only merged work. A loop that has ended
+/// keeps its state.
 pub(crate) async fn close_worker(engine: &Engine, project: &Project, root: &Path, id: &str) {
     for _ in 0..STOP_TRIES_MAX {
         let which = LoopQuery::Id(id.to_owned());
@@ -192,9 +192,9 @@ pub(crate) async fn list_workers(
     Ok(workers)
 }
 
-/// Removes the work trees of workers whose loop is completed, if nothing is lost with them: all work
-/// is committed on their branches, which stay, and the other files are copies and caches. Returns
-/// the removed trees.
+/// Removes the worktrees of workers whose loop is completed, if nothing is lost with them: all work is
+/// committed on their branches, which are kept, and the other files are copies and caches. Returns the
+/// removed worktrees.
 pub(crate) async fn remove_completed_workers(engine: &Engine, project: &Project) -> Vec<PathBuf> {
     let mut removed = Vec::new();
     let workers = list_workers(engine, project).await.unwrap_or_else(|error| {
@@ -210,20 +210,20 @@ pub(crate) async fn remove_completed_workers(engine: &Engine, project: &Project)
     removed
 }
 
-/// Removes the work tree of a worker whose loop has ended, if nothing is lost with it and no program works
-/// there. Returns the removed tree.
+/// Removes the worktree of a worker whose loop has ended, if nothing is lost with it and no program runs
+/// there. Returns the removed worktree.
 async fn remove_work_tree(project: &Project, root: &Path, state: &LoopState) -> Option<PathBuf> {
     let (own, there, held) = (project.root.clone(), root.to_path_buf(), state.clone());
     let tree = read_git(move || removable_work_tree(&own, &there, &held));
     let tree = tree.await.ok().flatten()?;
-    // Not `--force --force`: that would remove even a locked work tree.
+    // Not `--force --force`: that would remove even a locked worktree.
     let arguments = ["worktree", "remove", "--force", tree.to_str()?];
     let run = run_git(project, &project.root, &arguments).await;
     (run.outcome == CommandOutcome::Passed).then_some(tree)
 }
 
-/// Removes the work tree of a worker, if its loop has ended and they hold nothing that the base lacks; with
-/// its branch, if it has no work of its own.
+/// Removes the worktree of a worker, if its loop has ended and everything in it is in the base; also its
+/// branch, if it has no work of its own.
 async fn remove_merged_worker(project: &Project, root: &Path, state: &LoopState) {
     let (Some(branch), Some(base)) = (&state.branch, &state.options.base_branch) else { return };
     if state.status.is_active() || !is_merged(project, branch, base).await {
@@ -235,7 +235,7 @@ async fn remove_merged_worker(project: &Project, root: &Path, state: &LoopState)
     }
 }
 
-/// The work tree of a worker, if removing it loses nothing.
+/// The worktree of a worker, if removing it loses nothing.
 fn removable_work_tree(
     own: &Path,
     root: &Path,
@@ -250,7 +250,7 @@ fn removable_work_tree(
     Ok(is_empty.then_some(status.work_tree))
 }
 
-/// What keeps a work tree from being removed, apart from its commits and the programs that run there.
+/// Reasons to keep a worktree, apart from its commits and the programs that run there.
 pub(crate) fn tree_content(
     own: &Path,
     root: &Path,
@@ -282,7 +282,7 @@ pub(crate) fn tree_content(
     Ok(ignored.iter().find(is_left).map(|file| TreeContent::Ignored(file.clone())))
 }
 
-/// Whether a path holds only caches and copies of the project's files.
+/// True if a path holds only caches and copies of the project's files.
 fn is_reproducible(own: &Path, root: &Path, path: &Path) -> bool {
     let Ok(meta) = path.symlink_metadata() else { return false };
     if meta.is_dir() {
@@ -301,11 +301,11 @@ fn have_same_bytes(one: &Path, other: &Path) -> bool {
     read(one).is_some_and(|one| read(other) == Some(one))
 }
 
-/// What package managers of Node write when they have installed everything.
+/// Files that Node's package managers write when an installation is complete.
 const INSTALL_RECORDS: [&str; 3] = [".package-lock.json", ".yarn-integrity", ".modules.yaml"];
 
-/// Whether a file of an installed Node package was changed since the installation, which another one would not
-/// bring back. What tools keep in hidden folders there is no package.
+/// True if a file of an installed Node package was changed since the installation; a new installation would
+/// not restore the change. Files that tools keep in hidden folders there do not count.
 fn has_edited_package(folder: &Path) -> bool {
     let modified = |path: &Path| path.symlink_metadata().and_then(|meta| meta.modified()).ok();
     let records = INSTALL_RECORDS.iter().filter_map(|name| modified(&folder.join(name)));
@@ -327,7 +327,7 @@ fn has_edited_package(folder: &Path) -> bool {
     false
 }
 
-/// Whether a folder's name or tag file marks its contents as reproducible.
+/// True if a folder's name or tag file marks its contents as reproducible.
 fn is_cache(folder: &Path) -> bool {
     let is_known = folder
         .file_name()
@@ -340,8 +340,8 @@ fn is_cache(folder: &Path) -> bool {
     is_known || tag().is_ok_and(|tag| tag.starts_with(CACHE_TAG))
 }
 
-/// The folder of the workers, next to the repository's main work tree. A link is refused: what is removed in the
-/// folder later must be ours.
+/// The folder of the workers, next to the repository's main worktree. A link is refused: everything that is
+/// later removed in the folder must be ours.
 pub(crate) async fn workers_folder(project: &Project) -> Result<PathBuf, String> {
     let root = project.root.clone();
     let main = read_git(move || branches::main_work_tree(&root)).await;

@@ -16,7 +16,7 @@ use moai_protocol::documents::json_text;
 use moai_protocol::documents::memory::MemoryChangeDocument;
 use moai_report::memory::change_text;
 
-/// Importance of what a person wanted remembered.
+/// Importance of an observation that a person added.
 const ADDED_IMPORTANCE: f64 = 0.9;
 
 pub(super) async fn add(

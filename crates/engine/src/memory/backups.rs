@@ -33,7 +33,7 @@ pub(super) async fn restore(
     let file = file.map(|file| caller.cwd.join(file));
     let named = file.clone();
     if let Some(file) = named {
-        // A file that cannot be restored says nothing about the memory.
+        // A file that cannot be restored is not evidence about the memory.
         let inspected = engine.memory.inspect_backup(Some(file.clone())).await;
         inspected.map_err(|error| MemoryRefusal::of_file(&file, error))?;
     }

@@ -11,7 +11,7 @@ use moai_protocol::documents::memory::{
 use moai_protocol::observation_lines::moment_text;
 use moai_report::memory::title_line;
 
-/// The file that an observation is about first, or else the first that its text names.
+/// The first file of an observation, or else the first one in its text.
 fn top_path(observation: &StoredObservation) -> Option<String> {
     observation.files.first().cloned().or_else(|| first_path(&observation.text()))
 }

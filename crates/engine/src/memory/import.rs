@@ -34,7 +34,7 @@ use moai_protocol::documents::memory::{MemoryChangeDocument, RejectedLine};
 use moai_protocol::observation_lines::{ObservationLine, is_in_calendar};
 use moai_report::memory::change_text;
 
-/// Importance of an imported observation that has none.
+/// Importance of an imported observation without one.
 const IMPORTED_IMPORTANCE: f64 = 0.5;
 /// Parts of the file that wait for the store.
 const PARTS_WAITING: usize = 2;
@@ -123,10 +123,9 @@ pub(super) async fn import(
     Ok(CommandReply { code, ..reply(json_text(&document), text, json) })
 }
 
-/// What became of the parts of a file.
+/// Result of storing the parts of a file.
 #[derive(Default)]
 struct StoredParts {
-    /// New observations.
     new: u64,
     /// Observations that were known.
     repeated: u64,
@@ -251,8 +250,8 @@ impl ImportReader {
         Ok(())
     }
 
-    /// Reads the database of another memory. What cannot be stored is counted with the row's place in
-    /// the order of reading.
+    /// Reads the database of another memory. Rows that cannot be stored are counted by their place in the
+    /// order of reading.
     fn read_database(&mut self, path: &Path, parts: &Sender<ImportPart>) -> Result<(), StoreError> {
         let mut part = ImportPart::new();
         let mut number = 0;
@@ -317,7 +316,7 @@ impl ImportReader {
         })
     }
 
-    /// The project of a folder that a line names in place of a project, as ralph-mem does.
+    /// The project of a folder that a line has in place of a project, as in ralph-mem.
     fn project_at(&self, name: &str) -> Option<MemoryProject> {
         let folder = Path::new(name);
         if !folder.is_absolute() || !folder.is_dir() {
@@ -327,7 +326,7 @@ impl ImportReader {
         Some(caller_project(&self.engine, &there))
     }
 
-    /// The project of a line. A key is taken as it is if this program could have made it.
+    /// The project of a line. A key is kept if this program could have made it.
     fn project(&mut self, name: Option<&str>, key: Option<String>) -> MemoryProject {
         let Some(name) = name.and_then(clean_id) else { return self.own.clone() };
         if let Some(key) = key.filter(|key| is_key(key)) {
@@ -369,7 +368,7 @@ fn made_id(text: &str, session: &str, at_ms: Option<i64>) -> String {
     format!("line-{}", ContentHash::of_bytes(identity.as_bytes()).short_hex())
 }
 
-/// Whether this program could have made the id of a shape.
+/// True if this program could have made the id of a shape.
 fn is_shape(id: &str) -> bool {
     id.len() == 16 && id.bytes().all(|it| it.is_ascii_hexdigit())
 }

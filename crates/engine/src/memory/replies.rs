@@ -1,4 +1,4 @@
-//! How the commands of the memory answer.
+//! Replies of the memory commands.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ impl From<StoreError> for MemoryRefusal {
 }
 
 impl MemoryRefusal {
-    /// A file that the user named cannot be used; the memory itself may be sound.
+    /// A file of the request cannot be used; the memory itself may be sound.
     pub(super) fn of_file(file: &Path, error: StoreError) -> Self {
         let file = file.display();
         Self::Invalid(match error {

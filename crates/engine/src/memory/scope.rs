@@ -1,4 +1,4 @@
-//! Which observations a command means.
+//! Selects the observations that a command applies to.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ pub(super) async fn filter(
     })
 }
 
-/// The kind that a person names, by its name or a word of another system.
+/// Parses a kind: by its name or a word of another system.
 pub(super) fn kind_named(word: &str) -> Result<ObservationKind, MemoryRefusal> {
     let known = ObservationKind::from_name(word);
     let other = Some(ObservationKind::from_foreign_name(word))
@@ -56,7 +56,7 @@ pub(super) fn kind_named(word: &str) -> Result<ObservationKind, MemoryRefusal> {
     })
 }
 
-/// The name of a worktree that is named itself, or by a folder in it.
+/// The name of a worktree, given as such or as a folder in it.
 fn worktree_name(engine: &Engine, caller: &CallerContext, named: &str) -> String {
     let folder = caller.cwd.join(named);
     if !folder.is_dir() {
@@ -84,7 +84,7 @@ async fn project_keys(
     }
     let Some(asked) = scope.project.clone() else {
         let own = caller_project(engine, caller);
-        // What was imported under the name of the folder belongs to it.
+        // Observations imported under the name of the folder belong to it.
         let imported = MemoryProject::named(&own.name);
         return Ok(vec![own.key, imported.key]);
     };

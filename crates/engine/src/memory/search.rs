@@ -38,13 +38,13 @@ pub(super) struct AskedSearch {
     pub(super) explain: bool,
 }
 
-/// What a search found, and what it is worth knowing if that is nothing.
+/// Result of a search, and hints if it found nothing.
 #[derive(Default)]
 struct LayeredSearch {
     found: FoundMemory,
     entries: Vec<MemoryHitEntry>,
     elapsed_ms: f64,
-    /// Hits in other projects, if there are none in these.
+    /// Hits in other projects, if these have none.
     elsewhere: usize,
 }
 
@@ -125,12 +125,12 @@ fn timeline_rows(around: &ObservationTimeline) -> Vec<MemoryRowEntry> {
     before.chain(anchor).chain(after).chain(later).collect()
 }
 
-/// What the next layer costs for the same hits: in layer 2 the rows around the first ones, in layer 3 all
-/// texts.
+/// Cost in tokens of the next layer for the same hits: in layer 2 the rows around the first ones, in layer 3
+/// all texts.
 fn next_layer_tokens(layer: u8, entries: &[MemoryHitEntry], text: &str) -> Option<usize> {
     match layer {
         1 => {
-            // As if every hit had neighbours, with rows as long as those of the hits.
+            // As if every hit had neighbors, with rows as long as those of the hits.
             let own = estimated_tokens(text);
             let around = entries.len().min(MEMORY_TIMELINES_MAX) * 2 * TIMELINE_NEIGHBOURS_MAX;
             Some(own + own * around / entries.len().max(1))

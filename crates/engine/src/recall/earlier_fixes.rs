@@ -1,5 +1,5 @@
-//! Earlier fixes of what an edit introduced, in any project of the user. The look-up has a bound: the
-//! feedback does not wait for the memory.
+//! Earlier fixes of the findings that an edit introduced, in any project of the user. The look-up is bounded:
+//! the feedback does not wait for the memory.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -1,5 +1,4 @@
-//! Notes what happens in a session. Notes cost the hook nothing but a copy: [`super::recorder`]
-//! writes them.
+//! Notes the events of a session. A note costs the hook only a copy: [`super::recorder`] writes it.
 
 use crate::engine::{Engine, memory_now_ms};
 use crate::project::Project;
@@ -47,7 +46,7 @@ pub(crate) fn note_drafts(
     }
 }
 
-/// The language of what is kept of a session: that of its loop, else that of its user.
+/// The language of a session's observations: that of its loop, else that of its user.
 pub(crate) fn record_language(engine: &Engine, session: &str) -> MessageLanguage {
     let mut ledger = engine.ledger();
     let Some(session) = ledger.known_session(session) else { return MessageLanguage::default() };

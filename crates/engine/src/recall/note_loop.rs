@@ -1,5 +1,4 @@
-//! Notes what happens in a loop: its end, rulings of the judge, and what its agent wrote down for the
-//! next iteration.
+//! Notes the events of a loop: its end, rulings of the judge, and its agent's notes for the next iteration.
 
 use crate::engine::{Engine, run_blocking};
 use crate::loops::loop_files::{DECISIONS_FILE, PROGRESS_FILE, loop_file_text};
@@ -18,13 +17,13 @@ pub(crate) fn note_loop_end(engine: &Engine, project: &Project, state: &LoopStat
     }
 }
 
-/// What a loop is to do: the goal of its session if that has none.
+/// The goal of a loop: it becomes that of its session, if the session has none.
 pub(crate) fn note_goal(engine: &Engine, project: &Project, state: &LoopState) {
     let goal = NotedEventKind::Goal(state.prompt.clone());
     note(engine, project, session_of(state), goal);
 }
 
-/// A decided Stop: the ruling of the judge, what the agent wrote down, and the end of the loop.
+/// A decided Stop: the ruling of the judge, the agent's notes, and the end of the loop.
 pub(crate) async fn note_stop(
     engine: &Engine,
     project: &Project,

@@ -1,5 +1,5 @@
-//! What the memory recalls with a prompt: the record that the session's start missed, else what
-//! mentions the same.
+//! Observations recalled with a prompt: the record that the session's start missed, else those about the same
+//! subject.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -22,8 +22,7 @@ use moai_memory::ranking::{ObservationKind, RankedHit};
 use moai_memory::search::{FoundMemory, MemoryQuestion, WorkPlace, search};
 use moai_report::recall::{RecallContext, prompt_record};
 
-/// Kinds that a prompt may be answered with. What was only asked for, and output of tools, is left
-/// out.
+/// Kinds that may be shown with a prompt. Mere requests and output of tools are left out.
 const PROMPT_KINDS: [ObservationKind; 6] = [
     ObservationKind::Decision,
     ObservationKind::Note,
@@ -33,7 +32,7 @@ const PROMPT_KINDS: [ObservationKind; 6] = [
     ObservationKind::Edit,
 ];
 
-/// Records a prompt, and recalls what belongs to it.
+/// Records a prompt, and recalls related observations.
 pub(crate) async fn recall_for_prompt(call: &HookCall<'_>) -> Option<RecalledText> {
     let (engine, input) = (call.engine, &call.input);
     if !call.project.config.memory_enabled || input.session_id.is_empty() {
@@ -49,7 +48,7 @@ pub(crate) async fn recall_for_prompt(call: &HookCall<'_>) -> Option<RecalledTex
     recalled
 }
 
-/// What mentions the same as the prompt; `None` for a slash command, and if the memory is too slow.
+/// Observations about the subject of the prompt; `None` for a slash command, and if the memory is too slow.
 async fn related_record(call: &HookCall<'_>, started: Instant) -> Option<RecalledText> {
     let prompt = ObservedPrompt::read(&call.input.prompt)?;
     if !call.engine.memory.exists() {
@@ -120,8 +119,7 @@ fn worth_telling(call: &HookCall<'_>, found: FoundMemory) -> Vec<StoredObservati
     without_repeating_digests(told)
 }
 
-/// A digest repeats what the observations of its session say, so it is left out where they
-/// are told.
+/// Leaves out digests of sessions whose observations are shown, because they repeat them.
 fn without_repeating_digests(told: Vec<StoredObservation>) -> Vec<StoredObservation> {
     let is_digest = |one: &StoredObservation| one.kind == ObservationKind::Digest;
     let sessions: BTreeSet<String> =

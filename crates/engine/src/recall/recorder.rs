@@ -1,5 +1,5 @@
-//! One task writes what the hooks note, in its order. It waits a moment after the first event, so
-//! that the reply of the hook that noted it is on its way.
+//! One task writes the hooks' notes, in their order. It waits a moment after the first event, so that the
+//! reply of the hook that noted it can leave first.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use moai_report::agent::EditFeedback;
 
 use std::sync::Arc;
 
-/// Something that the memory is told of.
+/// An event to record in the memory.
 #[derive(Debug)]
 pub(crate) struct NotedEvent {
     pub(crate) origin: ObservationOrigin,
@@ -31,19 +31,19 @@ pub(crate) struct NotedEvent {
 pub(crate) enum NotedEventKind {
     /// A person's prompt, as it was typed.
     Prompt(String),
-    /// What a person wants a loop to do.
+    /// The goal that a person set for a loop.
     Goal(String),
-    /// An edit, and what was measured of it.
+    /// An edit, and its measurement.
     Edit(Box<NotedEdit>),
-    /// A command that ended with an error, and what the host says of it.
+    /// A command that ended with an error, and the host's report of it.
     FailedCommand(NotedCommand),
     /// Decisions that an agent has written down so far.
     Decisions(Vec<String>),
     /// Observations that need nothing else.
     Drafts(Vec<ObservationDraft>),
-    /// What was shown to the agent.
+    /// Observations shown to the agent.
     Shown(Vec<Injection>),
-    /// An earlier session, and what it was about.
+    /// An earlier session, and its digest.
     EarlierSession(Box<NotedSession>),
     /// The host ended the session.
     SessionEnd,
@@ -60,14 +60,14 @@ pub(crate) struct NotedCommand {
 /// An edit of a file.
 #[derive(Debug)]
 pub(crate) struct NotedEdit {
-    /// Whether there is a sensor for the file.
+    /// True if a sensor handles the file.
     pub(crate) has_sensor: bool,
     pub(crate) feedback: EditFeedback,
     pub(crate) before: TextBeforeEdit,
     pub(crate) after: Arc<str>,
 }
 
-/// A session that is not the one that is told of it.
+/// A session other than the one that noted the event.
 #[derive(Debug)]
 pub(crate) struct NotedSession {
     pub(crate) id: String,

@@ -1,4 +1,4 @@
-//! What the memory has shown to a session, and the language of its user.
+//! The observations that a session was shown, and the language of its user.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use moai_memory::database::Injection;
 pub(crate) struct SessionRecall {
     /// The language of the user's last prompt in a language.
     language: Option<MessageLanguage>,
-    /// Whether the session has its record of earlier sessions, or needs none.
+    /// True if the session has its record of earlier sessions, or needs none.
     pub(crate) has_record: bool,
     shown: BTreeSet<i64>,
     injected_tokens: usize,
@@ -29,7 +29,7 @@ impl SessionRecall {
         self.language
     }
 
-    /// Whether an observation was shown since the host's last compaction.
+    /// True if an observation was shown since the host's last compaction.
     pub(crate) fn is_shown(&self, row: i64) -> bool {
         self.shown.contains(&row)
     }
@@ -39,7 +39,7 @@ impl SessionRecall {
         self.injected_tokens
     }
 
-    /// Records what a reply shows.
+    /// Records the observations in a reply.
     pub(crate) fn add_shown(&mut self, injections: &[Injection]) {
         for injection in injections {
             self.injected_tokens = self.injected_tokens.saturating_add(injection.tokens);
@@ -49,7 +49,7 @@ impl SessionRecall {
         }
     }
 
-    /// Takes back what an undelivered reply would have shown.
+    /// Removes the observations of an undelivered reply.
     pub(crate) fn remove_shown(&mut self, injections: &[Injection]) {
         for injection in injections {
             self.injected_tokens = self.injected_tokens.saturating_sub(injection.tokens);
@@ -57,7 +57,7 @@ impl SessionRecall {
         }
     }
 
-    /// The host has shortened the session: what was shown is gone.
+    /// The host has compacted the session: the agent no longer sees earlier observations.
     pub(crate) fn forget_shown(&mut self) {
         self.shown.clear();
         self.has_record = false;

@@ -1,5 +1,5 @@
-//! The record of earlier sessions for a session that starts or was shortened: what the last session
-//! was about, and the most important observations of the project.
+//! The record of earlier sessions for a session that starts or was compacted: the digest of the last session,
+//! and the most important observations of the project.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -33,7 +33,7 @@ const INDEX_KINDS: [ObservationKind; 4] = [
     ObservationKind::Fix,
 ];
 
-/// What the store knows for a session that starts.
+/// Rows of the store for a session that starts.
 #[derive(Debug, Default)]
 struct RecordRows {
     /// The session itself, if it has observations.
@@ -71,7 +71,7 @@ pub(crate) async fn missed_record(call: &HookCall<'_>) -> Option<RecalledText> {
     record_for(call, InjectionEvent::Start).await
 }
 
-/// Reads what the record needs; `None` if there is no memory, or if the session is no new one.
+/// Reads the rows of the record; `None` if the memory does not exist, or if the session is not new.
 async fn read_record(call: &HookCall<'_>, event: InjectionEvent) -> Option<RecordRows> {
     let HookCall { engine, project, input, .. } = call;
     engine.recorder.flush(Duration::from_millis(RECALL_MS_MAX)).await;
@@ -103,8 +103,8 @@ async fn read_record(call: &HookCall<'_>, event: InjectionEvent) -> Option<Recor
     }
 }
 
-/// Sessions that work on loops of their own in other work trees of the project, at the same time: none of
-/// them is over, and the task of one is no news for another.
+/// Sessions that work on their own loops in other worktrees of the project at the same time: they are still
+/// running, so they are not recalled.
 async fn sessions_in_other_trees(call: &HookCall<'_>) -> BTreeSet<String> {
     let HookCall { engine, project, .. } = call;
     if !project.key.database(&engine.dirs.state).exists() {
@@ -130,7 +130,7 @@ fn observations_of(
     database.newest(&filter, DIGEST_ROWS_MAX)
 }
 
-/// The text about what was read; an earlier session that has ended is noted as such.
+/// The text of the record; also notes an earlier session that has ended.
 fn tell(call: &HookCall<'_>, event: InjectionEvent, stored: RecordRows) -> Option<RecalledText> {
     let now_ms = memory_now_ms();
     let RecordRows { own, own_observations, last, last_observations, mut index } = stored;
@@ -160,7 +160,7 @@ fn tell(call: &HookCall<'_>, event: InjectionEvent, stored: RecordRows) -> Optio
     RecalledText::new(recall, &call.input.session_id, event, now_ms)
 }
 
-/// A session whose host ended it, or that no hook of this daemon has seen, is over.
+/// A session has ended if its host ended it, or if no hook of this daemon has seen it.
 fn note_earlier(call: &HookCall<'_>, earlier: &StoredSession, digest: &SessionDigest) {
     let is_alive = call.engine.ledger().session_life(&earlier.id) == SessionLife::Alive;
     if is_alive && !earlier.has_ended || digest.is_empty() {
@@ -171,7 +171,7 @@ fn note_earlier(call: &HookCall<'_>, earlier: &StoredSession, digest: &SessionDi
     note(call.engine, &call.project, &call.input.session_id, noted);
 }
 
-/// The language of the session; for a new one, that of what it is told.
+/// The language of the session; for a new one, that of the recalled observations.
 fn language_of_record(
     call: &HookCall<'_>,
     session: Option<&RecalledSession>,
@@ -198,7 +198,7 @@ fn language_of_record(
     language_of(&words)
 }
 
-/// The language in which the session's agent is told something.
+/// The language of texts for the session's agent.
 pub(super) fn language_of_reader(call: &HookCall<'_>) -> MessageLanguage {
     record_language(call.engine, &call.input.session_id)
 }

@@ -1,4 +1,4 @@
-//! Writes noted events to the memory: as observations, and as what they say about earlier ones.
+//! Writes noted events to the memory: as observations, and as changes to earlier ones.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -28,23 +28,23 @@ use moai_report::observed;
 
 type MemoryHandle<'d> = &'d mut dyn MemoryDatabase<Error = StoreError>;
 
-/// Writes events, and remembers what later ones decide about.
+/// Writes events, and keeps the state that later ones depend on.
 pub(super) struct EventStore {
     store: MemoryStore,
     /// The least recently used first.
     sessions: VecDeque<RecordedSession>,
 }
 
-/// What is remembered of a session while it runs.
+/// State of a session while it runs.
 #[derive(Debug, Default)]
 struct RecordedSession {
     id: String,
     fixes: VecDeque<SessionFix>,
     /// Decisions that were stored.
     decisions: BTreeSet<String>,
-    /// Whether its goal is known to this daemon.
+    /// True if this daemon knows its goal.
     has_goal: bool,
-    /// Whether something was shown to it, or may have been before this daemon started.
+    /// True if observations were shown to it, or may have been before this daemon started.
     may_have_injections: bool,
 }
 
@@ -56,10 +56,10 @@ struct SessionFix {
     path: String,
 }
 
-/// What becomes of an edit.
+/// Observations made of an edit.
 struct EditObservations {
     drafts: Vec<ObservationDraft>,
-    /// For later edits that may use what was shown.
+    /// For later edits that may use observations shown before.
     trace: EditTrace,
     /// Ids of the shapes of introduced findings.
     introduced: Vec<String>,
@@ -100,7 +100,7 @@ impl EventStore {
     fn session(&mut self, id: &str) -> &mut RecordedSession {
         let at = self.sessions.iter().position(|session| session.id == id);
         let session = at.and_then(|at| self.sessions.remove(at)).unwrap_or_else(|| {
-            // What the store knows of it from an earlier daemon is looked up once.
+            // State that the store has from an earlier daemon is looked up once.
             RecordedSession { id: id.to_owned(), may_have_injections: true, ..Default::default() }
         });
         if self.sessions.len() >= RECORDED_SESSIONS_MAX {
@@ -235,7 +235,7 @@ impl EventStore {
         self.write_drafts(origin, &drafts).await.map(drop)
     }
 
-    /// Fixes of the session whose finding is back in the same file did not hold.
+    /// Fixes of the session whose finding reappeared in the same file did not hold.
     async fn settle_undone(
         &mut self,
         session: &str,
@@ -273,7 +273,7 @@ impl EventStore {
         self.store.write(move |database| database.mark_used(&used)).await
     }
 
-    /// Keeps what an ended session was about, and that its fixes held.
+    /// Stores the digest of an ended session, and that its fixes held.
     async fn write_earlier(
         &self,
         origin: ObservationOrigin,
@@ -335,7 +335,7 @@ fn edit_observations(edit: &NotedEdit, language: MessageLanguage) -> EditObserva
     let path = feedback.path.to_string();
     let mut feedback = feedback.clone();
     if after.trim().is_empty() {
-        // What was wrong in a file without text is not fixed, but gone with everything else.
+        // Emptying a file does not fix its findings; they disappeared with the rest of the text.
         feedback.delta.disappeared.clear();
     }
     let before = match before {
@@ -344,12 +344,12 @@ fn edit_observations(edit: &NotedEdit, language: MessageLanguage) -> EditObserva
         TextBeforeEdit::Unknown => None,
     };
     let texts = EditTexts { before: before.unwrap_or_default(), after };
-    // Names and messages are words of the file.
+    // Names and messages contain text of the file.
     let is_quotable = may_be_quoted(&path, texts);
     let touched = TouchedSymbols::from_edit(&feedback.path, before, Some(after));
     let mut names = if is_quotable { touched.names } else { BTreeSet::new() };
     if !has_sensor {
-        // In an unknown language, words of prose are no symbols.
+        // In an unknown language, words of prose are not symbols.
         names.retain(|name| is_compound(name));
     }
     let names: Vec<String> = names.into_iter().take(EDIT_NAMES_READ_MAX).collect();
@@ -380,7 +380,7 @@ fn edit_observations(edit: &NotedEdit, language: MessageLanguage) -> EditObserva
     }
 }
 
-/// Whether a name is made of several words: `parse_token`, `parseToken`.
+/// True if a name consists of several words: `parse_token`, `parseToken`.
 fn is_compound(name: &str) -> bool {
     name.trim_matches('_').contains('_') || name.chars().skip(1).any(char::is_uppercase)
 }

@@ -1,5 +1,5 @@
-//! Checkpoints of a loop: the files below its root, stored in git under this program's own refs, or
-//! as copies in the project's private folder where there is no git.
+//! Checkpoints of a loop: the files below its root, stored in git under this program's own refs, or as copies
+//! in the project's private folder without git.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt as _;
@@ -75,8 +75,8 @@ impl TreeSnapshot {
     }
 }
 
-/// Whether anything differs between two trees apart from specifications, in which the boxes of a plan are, and
-/// what tools leave.
+/// True if two trees differ, apart from specifications, which contain the boxes of a plan, and files that
+/// tools leave.
 pub(crate) fn has_work_changed(before: &FileTree, now: &FileTree) -> bool {
     let changed = before.changed_paths(now);
     changed.iter().any(|path| !is_specification(path) && !is_left_by_tools(path))
@@ -149,7 +149,7 @@ fn gap(reason: &str) -> Gap {
     Gap::new(Cause::ProjectFault, format!("no checkpoint: {reason}"))
 }
 
-/// Where copies of a project's files are kept.
+/// The folder with the copies of a project's files.
 pub(crate) fn folder(engine: &Engine, project: &Project) -> PathBuf {
     project.key.folder(&engine.dirs.state).join(COPIES)
 }
@@ -171,8 +171,8 @@ pub(crate) async fn start_snapshot(
     read.await.unwrap_or_else(|| Err("internal error".to_owned())).map_err(|reason| gap(&reason))
 }
 
-/// Whether the files differ from the first checkpoint of a loop. For the loop of a pipeline, specifications are
-/// no work: its plan is one.
+/// True if the files differ from the first checkpoint of a loop. For the loop of a pipeline, specifications
+/// are not work: its plan is one.
 pub(crate) async fn work_since_start(
     engine: &Engine,
     project: &Project,
@@ -214,7 +214,7 @@ fn work_of(
     }
 }
 
-/// Whether the trees differ by work: files that tools add when they build or run do not count, nor
+/// True if the trees differ by work: files that tools add when they build or run do not count, nor
 /// specifications if the work `has_plan`.
 fn has_work(before: &FileTree, now: &FileTree, has_plan: bool) -> bool {
     let is_work = |path: &RelPath| !has_plan || !is_specification(path);
@@ -231,7 +231,7 @@ fn is_specification(path: &RelPath) -> bool {
     path.folders().any(|folder| folder == SPECS_FOLDER)
 }
 
-/// Lock files that a build or a run of tests writes where there is none.
+/// Lock files that a build or a run of tests writes if they are missing.
 const LOCK_FILES: [&str; 4] = ["Cargo.lock", "go.sum", "package-lock.json", "uv.lock"];
 /// Files and folders that test runners leave next to the code.
 const RUN_FILES: [&str; 2] = [".coverage", ".pytest_cache"];
@@ -255,7 +255,7 @@ pub(crate) struct FileSinceStart {
 #[derive(Default)]
 pub(crate) struct ChangesSinceStart {
     pub(crate) files: Vec<FileSinceStart>,
-    /// Files without a copy that may have changed, each with the reason why there is no copy.
+    /// Files without a copy that may have changed, each with the reason why it was not copied.
     pub(crate) unknown: BTreeMap<String, String>,
 }
 
@@ -295,8 +295,8 @@ pub(crate) fn changes_since_start(
     Ok(Some(since))
 }
 
-/// Whether a file is unchanged since a time, in seconds since the epoch. The inode change time
-/// cannot be set back; a file changed in that very second counts as changed.
+/// True if a file is unchanged since a time, in seconds since the epoch. The inode change time cannot be set
+/// back; a file changed in that very second counts as changed.
 pub(crate) fn is_older(file: &Path, at_secs: i64) -> bool {
     file.symlink_metadata().is_ok_and(|meta| meta.is_file() && meta.ctime() < at_secs)
 }
@@ -369,8 +369,7 @@ impl CheckpointStore {
         Ok(self.list()?.into_iter().find(|it| it.owner == loop_id && it.name == START_CHECKPOINT))
     }
 
-    /// Why a checkpoint that [`Self::list`] does not name cannot be read; `None` when there is
-    /// none of this name.
+    /// Why a checkpoint that [`Self::list`] omits cannot be read; `None` if it does not exist.
     pub(crate) fn damage(&self, owner: &str, name: &str) -> Option<String> {
         self.copies.as_ref().and_then(|folder| copies::copy_list_damage(folder, owner, name))
     }
@@ -433,8 +432,7 @@ impl CheckpointStore {
     }
 }
 
-/// This program's own folders below a root, such as a home directory: files written there are no
-/// work.
+/// This program's own folders below a root, such as a home directory: files written there are not work.
 fn own_folders(root: &Path, copies: &Path) -> Vec<PathBuf> {
     let projects = copies.ancestors().find(|folder| folder.ends_with(PROJECTS_FOLDER));
     let own = projects.into_iter().flat_map(|projects| projects.ancestors().take(2));

@@ -57,7 +57,8 @@ async fn restore_checkpoint(
         let checkpoint = choose(&keeper, &all, &request, best)?;
         let plan = plan_restore(&keeper, &all, &checkpoint)?;
         let texts = if is_preview { plan.texts(&keeper) } else { Vec::new() };
-        // Computed for a preview as well, which must not promise what cannot be read or is too much.
+        // Computed for a preview as well, which must not promise to restore files that are unreadable or too
+        // large.
         let first = plan.clearing_changes(&keeper)?;
         let rest = plan.remaining_changes(&keeper)?;
         let steps = plan.actions.clone();
@@ -152,7 +153,7 @@ async fn write_restore(
 /// Why a restore failed.
 struct RestoreError {
     reason: String,
-    /// Whether every file is unchanged.
+    /// True if every file is unchanged.
     is_unchanged: bool,
 }
 
@@ -178,7 +179,7 @@ async fn apply_in_order(
     Err(RestoreError { is_unchanged: failure.is_unchanged && is_back, ..failure })
 }
 
-/// Puts back what was removed first; returns whether that succeeded.
+/// Restores the paths that were removed first; returns whether that succeeded.
 async fn undo_clearing(
     engine: &Arc<Engine>,
     project: &Project,
@@ -206,7 +207,7 @@ async fn apply_restore_changes(
         let applied =
             change_journal::apply_changes(engine, project, changes.set.clone(), reach).await;
         applied.ok_or_else(internal_error)?.map_err(|error| {
-            // If others wrote in the meantime, only our checkpoint may hold the earlier content.
+            // If another program wrote in the meantime, only our checkpoint may hold the earlier content.
             let is_as_before = !matches!(error, ApplyError::HalfDone(_) | ApplyError::Mixed(_));
             RestoreError { reason: error.to_string(), is_unchanged: is_as_before }
         })?;

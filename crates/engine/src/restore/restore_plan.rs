@@ -184,7 +184,6 @@ impl CheckpointRestore {
         Ok(changes)
     }
 
-    /// All other changes.
     pub(crate) fn remaining_changes(
         &self,
         keeper: &CheckpointStore,

@@ -1,5 +1,5 @@
-//! A note in the git directory while a work tree and its branch move to another commit, so that
-//! a move whose process was killed halfway is rolled back.
+//! A note in the git directory while a worktree and its branch move to another commit, so that a move whose
+//! process was killed halfway is rolled back.
 
 use std::fs;
 use std::io;
@@ -12,7 +12,7 @@ use moai_host::files::read_regular_text;
 use moai_host::git::{self, branches};
 use moai_host::programs::CommandOutcome;
 
-/// The note, in the folder that git keeps for the work tree.
+/// The note, in the folder that git keeps for the worktree.
 const NOTE: &str = "moai-ralph-moving";
 
 /// Two ids and the name of a branch.
@@ -26,7 +26,7 @@ pub(crate) struct BranchMove {
     pub(crate) new: String,
 }
 
-/// Whether the text is a full id of git: 40 or 64 hexadecimal digits.
+/// True if the text is a full id of git: 40 or 64 hexadecimal digits.
 fn is_object_id(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

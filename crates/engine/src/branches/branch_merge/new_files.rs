@@ -34,23 +34,22 @@ fn to_ms(secs: i64, nanos: i64) -> Option<u64> {
     u64::try_from(secs * 1_000 + nanos / 1_000_000).ok()
 }
 
-/// Whether a file steers loops or is one of their notes.
+/// True if a file controls loops or is one of their notes.
 fn steers(path: &RelPath) -> bool {
     is_in(path, &LOOP_FILES) || is_in(path, &STEERING)
 }
 
-/// Whether a file is a note of a loop.
 pub(crate) fn is_note(root: &Path, file: &Path) -> bool {
     RelPath::below(root, file).is_some_and(|path| is_in(&path, &LOOP_FILES))
 }
 
-/// Whether a file is a note of a loop or a document of specifications, into which the engine writes.
+/// True if a file is a note of a loop or a document of specifications, which the engine writes.
 pub(crate) fn is_written_by_engine(root: &Path, file: &Path) -> bool {
     is_note(root, file)
         || RelPath::below(root, file).is_some_and(|path| is_in(&path, &[SPECS_FOLDER]))
 }
 
-/// Whether a path is one of these files, or below one of these folders.
+/// True if a path is one of these files, or below one of these folders.
 fn is_in(path: &RelPath, names: &[&str]) -> bool {
     let rest = names.iter().filter_map(|name| path.as_str().strip_prefix(name));
     rest.into_iter().any(|rest| rest.is_empty() || rest.starts_with('/'))

@@ -27,7 +27,7 @@ async fn merged(place: &TestProject, branch: &LoopBranch) -> BranchMergeResult {
     merge_loop_branch(&place.engine, &project, branch, far(), measured, passing).await
 }
 
-/// The present work.
+/// The current work.
 async fn measured(engine: &Arc<Engine>, project: &Project) -> MeasuredWork {
     let head = moai_host::git::head_commit(&project.root);
     MeasuredWork { head, tree: checkpoints::snapshot_tree(engine, project).await }
@@ -192,7 +192,7 @@ async fn a_conflict_is_a_task_and_leaves_all_work_trees_unchanged() {
     assert_eq!(place.git(&["status", "--porcelain"]), "");
     assert_eq!(place.git(&["worktree", "list"]).lines().count(), 1);
 
-    // Does what the task asks for; then main moves once more.
+    // Does the requested merge; then main moves once more.
     let project = place.project(&place.root());
     run_git(&project, &project.root, &["merge", "main"]).await;
     place.commit(&[("a", "both\n")]);

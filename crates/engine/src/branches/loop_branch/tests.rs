@@ -1,5 +1,5 @@
-//! Which commits of a branch belong to its loop: those of others are excluded where that is certain,
-//! its own never are.
+//! The commits of a branch that belong to its loop: foreign ones are excluded where that is certain, its own
+//! never are.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use moai_loops::samples::state;
 
 const NAME: &str = "gulf/auto-1-ab";
 
-/// A loop on a branch of its own with a commit on it; `main` is checked out in another work tree.
+/// A loop on its own branch with a commit; `main` is checked out in a second worktree.
 struct LoopBranchFixture {
     place: TestProject,
     branch: LoopBranch,
@@ -38,7 +38,7 @@ impl LoopBranchFixture {
         fixture
     }
 
-    /// Commits on `main` in the other work tree.
+    /// Commits on `main` in the second worktree.
     fn commit_beside(&self, name: &str) -> String {
         self.commit_in(&self.beside, name)
     }
@@ -106,7 +106,7 @@ async fn commits_pulled_from_the_remote_are_foreign() {
 
 #[tokio::test]
 async fn a_local_commit_counts_on_any_branch() {
-    // Made on the base itself, in the work tree of the loop.
+    // Made on the base itself, in the worktree of the loop.
     let fixture = LoopBranchFixture::new().await;
     fixture.place.git_in(&fixture.beside, &["switch", "-q", "--detach"]);
     fixture.place.git(&["switch", "-q", "main"]);
@@ -121,7 +121,7 @@ async fn a_local_commit_counts_on_any_branch() {
         fixture.place.git(take);
         assert_eq!(fixture.since().await, fixture.start(), "{take:?}");
     }
-    // Made on a third branch, and merged into the base by others.
+    // Made on a third branch, and merged into the base from elsewhere.
     let fixture = LoopBranchFixture::new().await;
     fixture.place.git(&["switch", "-q", "-c", "third", &fixture.start()]);
     fixture.place.commit(&[("third", "1\n")]);

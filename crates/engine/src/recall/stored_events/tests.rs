@@ -1,4 +1,4 @@
-//! Events as a session notes them, and what is stored of them.
+//! Events as a session notes them, and the observations stored of them.
 
 use std::sync::Arc;
 
