@@ -23,7 +23,7 @@ pub(crate) fn hook_sender(engine: &Engine, caller: &CallerContext, session: &str
         && callers::has_host_as_parent(&ancestors, &caller.env)
         && !is_adopted(caller, hook, ancestors[0]);
     let Some(host_at) = known_at.or_else(|| is_new.then_some(0)) else {
-        // Its ancestors have ended or are none of a host. One-shot runs end before their last hook is
+        // Its ancestors have ended or do not belong to a host. One-shot runs end before their last hook is
         // answered, but while the session's host runs, it sends its hooks itself.
         let is_other = has_other_host(engine, session, None);
         return if is_other { HookSender::NotHost } else { HookSender::Unknown };
@@ -38,8 +38,8 @@ pub(crate) fn hook_sender(engine: &Engine, caller: &CallerContext, session: &str
     }
 }
 
-/// Whether a hook has outlived the process that started it, so that `parent` is no host. In a container
-/// the host may be the process that adopts others; it has made the input of its own hooks.
+/// True if a hook has outlived the process that started it, so that `parent` is not a host. In a container
+/// the host may be the process that adopts orphans; then it has made the input of its own hooks.
 fn is_adopted(caller: &CallerContext, hook: i32, parent: ProcessIdentity) -> bool {
     let daemon = callers::own_process();
     hook != daemon
@@ -58,7 +58,7 @@ pub(crate) fn own_name(engine: &Engine, input: &HookInput) -> String {
     name
 }
 
-/// Whether a host that had the session before `host` runs.
+/// True if a host that had the session before `host` still runs.
 fn has_other_host(engine: &Engine, session: &str, host: Option<ProcessIdentity>) -> bool {
     let others = engine.ledger().hosts.earlier_hosts(session, host);
     others.into_iter().any(callers::is_running)
@@ -72,7 +72,7 @@ fn store_hosts(engine: &Engine) {
     }
 }
 
-/// Whether a known host started the caller or an ancestor of it.
+/// True if a known host started the caller or an ancestor of it.
 pub(crate) fn is_below_host(engine: &Engine, caller: &CallerContext) -> bool {
     session_of_host(engine, caller).is_some()
 }
@@ -82,8 +82,8 @@ pub(crate) fn session_of_ancestor(engine: &Engine, caller: &CallerContext) -> Op
     session_of_host(engine, caller).map(|known| known.session)
 }
 
-/// The session that the caller says it belongs to, for what every process may do. A server that the
-/// host started keeps its variables while the user goes on to another session.
+/// The session that the caller claims, for operations that every process may do. A server that the host
+/// started keeps its variables while the user continues in a different session.
 pub(crate) fn named_session(engine: &Engine, caller: &CallerContext) -> Option<String> {
     let known = session_of_host(engine, caller).filter(|known| known.is_child_of_host);
     known.map(|known| known.session).or_else(|| variable(caller))

@@ -95,7 +95,7 @@ struct CheckFileSet {
     skipped: Vec<SkippedFile>,
     /// For the user, on stderr.
     note: String,
-    /// Whether an empty set is a valid answer, because nothing may have changed.
+    /// True if an empty set is a valid answer, because nothing may have changed.
     may_be_empty: bool,
     /// Unchanged files that the changes may affect.
     dependents: UntouchedDependents,

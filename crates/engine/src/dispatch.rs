@@ -26,7 +26,7 @@ impl Engine {
         merge_work_tree::remove_all_stale_work_trees(&dirs);
         scan_workers::start();
         let mut options = options.clone();
-        // A front door without a daemon has no options of its own.
+        // Without a daemon, a front door has no stored options.
         if let Some(of_user) = user_options(&dirs) {
             options.memory_text_bytes = of_user.memory_text_bytes;
             options.memory_url = options.memory_url.or(of_user.memory_url);

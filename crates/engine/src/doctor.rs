@@ -1,5 +1,5 @@
-//! `doctor`: the language servers for the project's languages; with probes, what every installed
-//! server really does.
+//! `doctor`: the language servers for the project's languages; with probes, a real measurement by every
+//! installed server.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -86,12 +86,11 @@ pub(crate) async fn handle(
     CommandReply { stdout, stderr, code, ..CommandReply::default() }
 }
 
-/// Daemon and databases.
 struct EngineHealth {
     daemon: DaemonHealthEntry,
     stores: Vec<StoreHealthEntry>,
     team_memory: Option<TeamMemoryEntry>,
-    /// Whether one of them is unusable.
+    /// True if one of them is unusable.
     needs_attention: bool,
 }
 
@@ -252,7 +251,7 @@ struct ProbeSession<'a> {
 }
 
 impl ProbeSession<'_> {
-    /// Announces a file written by others, as the engine does.
+    /// Announces a file that another program wrote, as the engine does.
     async fn announce_change(&self, module: &str) {
         let root = self.workspace.root.clone();
         let changes = vec![(root.join(module), DiskChange::Changed)];

@@ -1,5 +1,5 @@
-//! The engine: the state that all handlers share. It runs inside the daemon, or inside a front door
-//! when there is no daemon.
+//! The engine: the state that all handlers share. It runs inside the daemon, or inside a front door if no
+//! daemon runs.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,11 +28,11 @@ pub struct Engine {
     pub(crate) dirs: StateDirs,
     pub(crate) servers: LanguageServers,
     pub(crate) store: Store,
-    /// What earlier sessions learned.
+    /// Observations of earlier sessions.
     pub(crate) memory: MemoryStore,
     /// Bytes of text that the memory keeps of a project.
     pub(crate) memory_text_bytes: u64,
-    /// Writes what the hooks note.
+    /// Writes the notes of the hooks.
     pub(crate) recorder: MemoryRecorder,
     /// Why language servers are not used at all; `None` if they are.
     pub(crate) lsp_gap: Option<Gap>,
@@ -52,9 +52,9 @@ pub struct HandlerOutcome {
     pub reply: CommandReply,
     /// Deferred reports in the reply, with their reader: queued again if the reply is not delivered.
     pub(crate) deferred_reports: Option<(SessionAgent, Vec<DeferredReport>)>,
-    /// What the reply shows of the memory.
+    /// Observations shown in the reply.
     pub(crate) recalled: Option<DeliveredRecall>,
-    /// What the reply tells of a damaged memory; told again if the reply is not delivered.
+    /// A recovery of the memory that the reply reports; reported again if the reply is not delivered.
     pub(crate) memory_recovery: Option<StoreRecovery>,
 }
 
@@ -137,7 +137,7 @@ impl Engine {
         self.jobs.load(Ordering::Relaxed)
     }
 
-    /// Writes what was noted, and stops all language servers.
+    /// Writes pending notes, and stops all language servers.
     pub async fn stop(&self) {
         let bound = Duration::from_millis(RECORDER_FLUSH_MS_MAX);
         tokio::join!(self.recorder.flush(bound), self.servers.stop_all());
@@ -154,10 +154,10 @@ impl Drop for JobGuard {
     }
 }
 
-/// The variable that names the memory of a team.
+/// The variable with the URL of a team's memory.
 const TEAM_URL_VARIABLE: &str = "MOAI_RALPH_MEMORY_URL";
 
-/// The memory of this machine, or the one that a team shares at a URL.
+/// The memory of this machine, or a team's memory at a URL.
 fn memory_store(dirs: &StateDirs, url: Option<&str>) -> MemoryStore {
     let local = MemoryStore::start(dirs.state.clone());
     let Some(url) = url else { return local };

@@ -10,7 +10,6 @@ use moai_base::hash::ContentHash;
 use moai_loops::stop_table::StopDelivery;
 use moai_protocol::control::{CallerContext, CommandReply, DaemonRequest};
 
-/// Answers one request.
 #[expect(clippy::too_many_lines, reason = "a table with a row for each request")]
 pub(crate) async fn handle(
     engine: &Arc<Engine>,
@@ -151,7 +150,7 @@ pub(crate) async fn handle(
     }
 }
 
-/// Hash of a hook input, to recognise a Stop that was delivered twice.
+/// Hash of a hook input, to recognize a Stop that was delivered twice.
 fn content_of(input: &str) -> String {
     ContentHash::of_bytes(input.trim().as_bytes()).to_string()
 }

@@ -71,7 +71,7 @@ fn entries(engine: &Engine, caller: &CallerContext, key: &str) -> Result<Vec<Opt
     Ok(entries)
 }
 
-/// Only for a person, because options decide what an agent's work is measured with.
+/// Only for a person, because options decide how an agent's work is measured.
 fn set(engine: &Engine, caller: &CallerContext, key: &str, value: &str) -> CommandReply {
     if person::is_agent(engine, caller) {
         let text = "moai-ralph: config set is for a person: an agent started this shell";

@@ -1,4 +1,4 @@
-//! Whether a person answers: acceptances that an agent must not give itself are asked for at the
+//! Confirms that a person answers: acceptances that an agent must not give itself are asked for at the
 //! caller's terminal, with a code that the daemon shows there.
 
 use std::hash::{BuildHasher as _, RandomState};
@@ -16,19 +16,18 @@ const CODE_CHARACTERS: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 /// Characters of one code.
 const CODE_LENGTH: usize = 6;
 
-/// Whether an agent started the caller.
 pub(crate) fn is_agent(engine: &Engine, caller: &CallerContext) -> bool {
     callers::is_agent(caller.process.unwrap_or_default(), &caller.env)
         || agent_session::is_below_host(engine, caller)
 }
 
-/// Whether the caller is at a terminal, as far as the system tells.
+/// True if the caller is at a terminal, as far as the system reports it.
 pub(crate) fn has_terminal(caller: &CallerContext) -> bool {
     callers::terminal_of(caller.process.unwrap_or_default()) != CallerTerminal::None
 }
 
-/// Refuses agents, and asks a person at a terminal for a code; `Err` is the reply in place of the
-/// command's own. `subject` names the command and what it accepts.
+/// Refuses agents, and asks a person at a terminal for a code; `Err` is the reply in place of the command's
+/// own. `subject` describes the command and the acceptance.
 pub(crate) fn confirm(
     engine: &Engine,
     caller: &CallerContext,

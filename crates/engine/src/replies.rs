@@ -16,7 +16,7 @@ pub(crate) const INVALID: u8 = 3;
 /// Exit code when something could not be measured.
 pub(crate) const UNMEASURED: u8 = 4;
 
-/// The caller's project; the error is the reply that names file, line and key.
+/// The caller's project; the error is the reply with file, line and key.
 pub(crate) fn load_project(
     engine: &Engine,
     caller: &CallerContext,
@@ -25,8 +25,8 @@ pub(crate) fn load_project(
         .map_err(|error| CommandReply::failure(INVALID, &format!("moai-ralph: {error}")))
 }
 
-/// The reply of a command that works with default options while an options file is broken, because a
-/// loop holds its session then as well; names what is broken on stderr.
+/// Adds a warning to the reply of a command that works with default options while an options file is broken,
+/// because a loop holds its session then as well; the fault is reported on stderr.
 pub(crate) fn with_options_warning(
     engine: &Engine,
     caller: &CallerContext,

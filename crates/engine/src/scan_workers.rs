@@ -1,4 +1,4 @@
-//! The processes that parse and scan for this one, and what they are.
+//! The processes that parse and scan for this one, and their program.
 
 use std::collections::HashMap;
 use std::mem;

@@ -29,7 +29,6 @@ struct StopHandle {
 /// The role of a delivery.
 #[derive(Debug)]
 pub(crate) enum StopTurn {
-    /// Decide the Stop.
     Decide(StopLead),
     /// Wait for the answer to the same Stop, or for the end of another one.
     Wait(StopWait),
@@ -50,7 +49,7 @@ pub(crate) struct StopLead {
 pub(crate) struct StopWait {
     answer: watch::Receiver<Option<HookOutput>>,
     is_same: bool,
-    /// Whether another hook process has the running Stop's answer.
+    /// True if a different hook process gets the running Stop's answer.
     is_other_call: bool,
 }
 
@@ -105,7 +104,7 @@ impl Drop for StopLead {
 }
 
 impl StopWait {
-    /// Whether the running Stop is answered to another hook process.
+    /// True if the running Stop is answered to another hook process.
     pub(crate) fn is_other_call(&self) -> bool {
         self.is_other_call
     }

@@ -1,5 +1,5 @@
-//! `trust`: shows the programs that a project names or contains, and records that the user lets them
-//! run.
+//! `trust`: shows the programs that a project configures or contains, and records that the user allows them
+//! to run.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub(crate) async fn handle(
 }
 
 fn answer(engine: &Engine, caller: &CallerContext, request: TrustRequest) -> CommandReply {
-    // What a repository says to an agent must not decide which of its programs run.
+    // Instructions that a repository gives to an agent must not decide which of its programs run.
     if request.action != TrustAction::Show && person::is_agent(engine, caller) {
         let text = "moai-ralph: trust is for a person: an agent started this shell";
         return CommandReply::failure(REFUSED, text);

@@ -109,8 +109,8 @@ struct CheckpointDiff {
     skipped: Vec<SkippedFile>,
 }
 
-/// The differences from the first checkpoint of a loop in a project without git; `None` if there is
-/// no such checkpoint.
+/// The differences from the first checkpoint of a loop in a project without git; `None` if that checkpoint
+/// does not exist.
 fn diff_since_start(
     engine: &Engine,
     project: &Project,

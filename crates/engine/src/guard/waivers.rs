@@ -1,4 +1,4 @@
-//! The guard findings that the user allowed, on disk outside the work tree: one line of JSON each.
+//! The guard findings that the user allowed, on disk outside the working tree: one line of JSON each.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Hook events that the host of a session did not send: an agent can call a hook of this program
-//! itself, through a script that hides the call. They decide nothing, and the loop's report names them.
+//! Hook events that the host of a session did not send: an agent can call a hook of this program itself,
+//! through a script that hides the call. They decide nothing, and the loop's report lists them.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use moai_protocol::control::CallerContext;
 use moai_protocol::hook::HookEvent;
 use moai_report::loops;
 
-/// Logs an event that did not come from the session's host, and names it to the users of the session
-/// and of the agent that sent it.
+/// Logs an event that did not come from the session's host, and reports it to the users of the session and of
+/// the agent that sent it.
 pub(crate) async fn ignore(
     engine: &Arc<Engine>,
     caller: &CallerContext,
@@ -50,7 +50,7 @@ fn notify_once(session: &mut SessionState, notice: &str) {
     }
 }
 
-/// Names in the loop's report that an event which decides about the loop came from a second host.
+/// Reports in the loop's report that an event which decides about the loop came from a second host.
 pub(crate) async fn note_second_host(
     engine: &Arc<Engine>,
     caller: &CallerContext,

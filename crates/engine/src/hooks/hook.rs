@@ -32,7 +32,7 @@ use moai_protocol::hosts::HostKind;
 use moai_protocol::hosts::answer::answer_text;
 use moai_report::contributions::ContributionOrigin;
 
-/// What the registration of a hook names.
+/// Event and host named in a hook's registration.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HookRegistration<'n> {
     /// The event, such as `post-tool-use`.
@@ -62,7 +62,8 @@ pub(crate) async fn handle(
             return HandlerOutcome::default();
         }
     };
-    // A hook of a skill or of a settings file that plays another event has the payload of its own.
+    // A hook registered by a skill or a settings file under another event carries the payload of its real
+    // event.
     if HookEvent::from_host_name(&input.hook_event_name)
         .is_some_and(|of_payload| of_payload != event)
     {
@@ -164,9 +165,9 @@ async fn answer_event(
     HookAnswer { output, deferred_reports, recalled, memory_recovery }
 }
 
-/// The project that an event is answered in: the session's own, else, where hooks are switched off,
-/// the session's folder is no project, or a Stop or a tool call comes from another one, that of its
-/// loop. The error is the answer without one.
+/// The project that an event is answered in: the session's own. The project of its loop is used instead where
+/// hooks are switched off, where the session's folder is not a project, or if a Stop or a tool call comes
+/// from a different project. The error is the answer without a project.
 async fn answering_project(
     engine: &Arc<Engine>,
     caller: &CallerContext,
@@ -195,7 +196,7 @@ async fn answering_project(
         let found = active_loop_of_any_project(engine, caller, session).await;
         return match found {
             Some((project, _)) => Ok(project),
-            // It looks at nothing but the paths of the call.
+            // It examines only the paths of the call.
             None if event == HookEvent::PreToolUse => Ok(project),
             None => Err(HookOutput::Silent),
         };
@@ -206,7 +207,7 @@ async fn answering_project(
     Err(if is_new { HookOutput::Notice(notice) } else { HookOutput::Silent })
 }
 
-/// Whether an event is a command of the user.
+/// True if an event is a command of the user.
 fn is_command(event: HookEvent, input: &HookInput) -> bool {
     match event {
         HookEvent::UserPromptExpansion => true,
@@ -226,8 +227,8 @@ async fn answer_prompt(mut call: HookCall<'_>) -> HookAnswer {
     Box::pin(user_prompt_submit::handle(call)).await
 }
 
-/// Records whether the agents of a session are at work. A subagent works in the main agent's turn,
-/// but a Stop holds only the main agent.
+/// Records whether the agents of a session are working. A subagent works in the main agent's turn, but a Stop
+/// holds only the main agent.
 fn note_tool_or_prompt(engine: &Engine, session: &str, event: HookEvent, is_main_agent: bool) {
     match event {
         HookEvent::PostToolUse | HookEvent::PostToolBatch => {
@@ -290,7 +291,7 @@ fn recovery_notice(recovery: &StoreRecovery) -> String {
     moai_report::notice::recovered(database, damage, moved_to.as_deref(), *backup_ms)
 }
 
-/// The project folder that the host names, else the session's working directory.
+/// The project folder that the host reports, else the session's working directory.
 fn project_folder(caller: &CallerContext, input: &HookInput) -> Option<std::path::PathBuf> {
     let variable = input.host.profile().project_variable;
     let named = variable.and_then(|name| caller.env.get(name)).map(std::path::PathBuf::from);

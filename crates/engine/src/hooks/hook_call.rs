@@ -29,9 +29,8 @@ pub(crate) struct HookCall<'e> {
     pub(crate) caller: CallerContext,
     pub(crate) project: Project,
     pub(crate) input: HookInput,
-    /// Who sent the event.
     pub(crate) sender: HookSender,
-    /// Identity of this call, to recognise a Stop that was delivered twice.
+    /// Identity of this call, to recognize a Stop that was delivered twice.
     pub(crate) delivery: StopDelivery,
 }
 
@@ -41,9 +40,9 @@ impl HookCall<'_> {
         SessionAgent { session: self.input.session_id.clone(), agent: self.input.agent_id.clone() }
     }
 
-    /// Whether an agent, or a host that an agent started, sent the event, so that no user typed or chose
-    /// anything. Called only for events that speak for the user, because it reads the environment of
-    /// every ancestor.
+    /// True if an agent, or a host that an agent started, sent the event, so that no user typed or chose
+    /// anything. Called only for events that represent the user, because it reads the environment of every
+    /// ancestor.
     pub(crate) fn is_sent_by_agent(&self) -> bool {
         let process = self.caller.process.filter(|_| self.sender == HookSender::Unknown);
         process.is_some_and(|hook| callers::is_started_by_agent(&callers::ancestors(hook)))
@@ -57,15 +56,15 @@ impl HookCall<'_> {
     }
 }
 
-/// A hook's output, with what has to be kept or recorded depending on its delivery.
+/// A hook's output, with the data to keep or record depending on its delivery.
 #[derive(Debug, Default)]
 pub(crate) struct HookAnswer {
     pub(crate) output: HookOutput,
     /// The deferred reports in the output, with their reader.
     pub(crate) deferred_reports: Option<(SessionAgent, Vec<DeferredReport>)>,
-    /// What the output shows of the memory.
+    /// Observations shown in the output.
     pub(crate) recalled: Option<DeliveredRecall>,
-    /// What the output tells of a damaged memory.
+    /// A recovery of the memory that the output reports.
     pub(crate) memory_recovery: Option<StoreRecovery>,
 }
 
@@ -75,9 +74,9 @@ impl From<HookOutput> for HookAnswer {
     }
 }
 
-/// One context of the text about a loop that was just started, the session's deferred reports whose
-/// files have not changed since, `texts` of `origin`, and what the memory recalls. Other reports
-/// stay queued.
+/// Combines into one context: the text about a loop that was just started, the session's deferred reports
+/// whose files have not changed since, `texts` of `origin`, and recalled observations. Other reports stay
+/// queued.
 pub(crate) async fn with_deferred_reports(
     call: &HookCall<'_>,
     origin: ContributionOrigin,
@@ -127,7 +126,7 @@ pub(crate) async fn with_deferred_reports(
     }
 }
 
-/// What is to be noted of a reply that shows something of the memory, once it was read.
+/// Recall to record once the reply was delivered.
 fn delivered_recall(call: &HookCall<'_>, recalled: RecalledText) -> DeliveredRecall {
     let session = call.input.session_id.clone();
     let RecalledText { injections, event, .. } = recalled;
@@ -173,8 +172,8 @@ pub(crate) fn edit_text(
     agent::edit_text(&feedback, language(engine, session))
 }
 
-/// Separates the fresh reports from those whose file or dependencies changed since. Most hooks have
-/// no report, and then no blocking thread is used.
+/// Separates the fresh reports from those whose file or dependencies changed since. Most hooks have no
+/// report, and then no blocking thread is used.
 async fn split_fresh(
     late: Vec<DeferredReport>,
 ) -> Result<(Vec<DeferredReport>, Vec<DeferredReport>), Gap> {

@@ -9,7 +9,7 @@ use moai_protocol::control::{MemoryAddition, MemoryOperation, MemoryRequest, Mem
 use moai_protocol::hook::HookOutput;
 use moai_report::agent;
 
-/// Beginning of the ids that the memory gives; imported observations have ids of their own.
+/// Prefix of the ids that the memory gives; imported observations have ids of their own.
 const ID_PREFIX: &str = "obs-";
 
 /// The answer to a slash command of the memory.
@@ -50,7 +50,7 @@ fn search(typed: &str) -> Result<MemoryOperation, String> {
     })
 }
 
-/// Everything after a leading `--type TYPE` is the text: it may hold words that look like options.
+/// The text is everything after a leading `--type TYPE`: it may contain words that look like options.
 fn addition(typed: &str) -> Result<MemoryOperation, String> {
     let (kind, text) = match typed.strip_prefix("--type") {
         Some(rest) if rest.starts_with(['=', ' ']) => {
@@ -77,8 +77,8 @@ fn known_kind(word: &str) -> Result<ObservationKind, String> {
     })
 }
 
-/// Ids are forgotten at once. What a query or a filter selects is shown first, and forgotten with
-/// `--apply`.
+/// Ids are forgotten at once. Observations that a query or a filter selects are shown first, and forgotten
+/// with `--apply`.
 fn forget(typed: &str) -> Result<MemoryOperation, String> {
     let TypedOptions { words, scope, is_confirmed } = TypedOptions::parse(typed)?;
     let are_ids = !words.is_empty() && words.iter().all(|word| word.starts_with(ID_PREFIX));
@@ -91,7 +91,7 @@ fn forget(typed: &str) -> Result<MemoryOperation, String> {
     })
 }
 
-/// The words and options of a command, as a person types them.
+/// The arguments and options of a command, as typed by a person.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct TypedOptions {
     words: Vec<String>,

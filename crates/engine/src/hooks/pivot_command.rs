@@ -22,7 +22,7 @@ async fn answer(call: &HookCall<'_>, typed: &str) -> Result<String, SpecRefusal>
     if typed.is_empty() {
         return Ok(specs::pivot_interview(&current_points(&call.project).await?));
     }
-    // What the user types is the user's own word.
+    // A point that the user types needs no confirmation.
     let addition =
         PivotAddition { text: typed.to_owned(), is_confirmed: true, ..PivotAddition::default() };
     let added = add_point(call.engine, &call.project, &addition).await?;

@@ -1,5 +1,5 @@
-//! The host is about to shorten the session: what was noted is written, because the session's next
-//! start reads it, and what was shown may be shown again.
+//! The host is about to compact the session: pending notes are written, because the session's next start
+//! reads them, and observations may be shown again.
 
 use std::time::Duration;
 

@@ -37,7 +37,7 @@ async fn loop_text(call: &HookCall<'_>) -> Option<EditText> {
     }
 }
 
-/// What the memory recalls. A resumed session still has its record.
+/// The record of earlier sessions. A resumed session still has it.
 async fn record(call: &HookCall<'_>) -> Option<RecalledText> {
     let event = match call.input.source.as_str() {
         "resume" | "fork" => {

@@ -27,7 +27,7 @@ use moai_protocol::hook::HookOutput;
 use moai_report::hosts::host_note;
 use moai_report::{agent, loops, workers};
 
-/// Goal of `/moai-fix` when the user names nothing.
+/// Goal of `/moai-fix` when the user gives none.
 const FIX_ALL: &str = "Fix everything that the language servers, the structural scan and the \
                        project's checks report, at its cause.";
 
@@ -64,7 +64,7 @@ enum LoopCommandKind {
     Fix,
 }
 
-/// Promise of `/moai-fix` if the project requires one and the user names none.
+/// Promise of `/moai-fix` if the project requires one and the user gives none.
 const FIX_PROMISE: &str = "FIXED";
 
 /// A fix ends when everything measured is clean, unless the user or the project sets another end.
@@ -86,7 +86,7 @@ fn fix(mut request: LoopRequest, needs_promise: bool) -> LoopRequest {
     request
 }
 
-/// The path below the root that a word names, relative to the session's folder or to the root.
+/// The path below the root that a word refers to, relative to the session's folder or to the root.
 fn path_named(call: &HookCall<'_>, word: &str) -> Option<String> {
     let root = &call.project.root;
     let starts = [call.input.cwd.as_path(), root.as_path()];

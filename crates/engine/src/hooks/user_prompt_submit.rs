@@ -1,6 +1,6 @@
-//! The user sent a prompt: claims an unclaimed loop, offers one whose session ended, delivers
-//! deferred reports, and recalls what mentions the same. Records the prompt, and the state of the
-//! disk, so that later writes of the session are known as new.
+//! The user sent a prompt: claims an unclaimed loop, offers one whose session ended, delivers deferred
+//! reports, and recalls observations about the same subject. Records the prompt, and the state of the disk,
+//! so that later writes of the session are known as new.
 
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ async fn loop_texts(call: &HookCall<'_>) -> Vec<EditText> {
     }
 }
 
-/// Tells the agent once that its loop has paused by itself: at a Stop only the user is told.
+/// Reports to the agent once that its loop has paused by itself: a Stop shows this only to the user.
 fn pause_text(call: &HookCall<'_>, state: &LoopState) -> Option<EditText> {
     if state.status != Status::Paused || state.pause_reason == Some(PauseReason::User) {
         return None;
@@ -71,7 +71,8 @@ fn pause_text(call: &HookCall<'_>, state: &LoopState) -> Option<EditText> {
     is_new.then(|| EditText::agent_only(text))
 }
 
-/// Nobody waits for it: the agent's first tool call is a model's answer away.
+/// In the background, because nothing waits for the poll: the agent's first tool call follows only after a
+/// model's answer.
 fn poll_in_background(call: &HookCall<'_>) {
     let (engine, project) = (Arc::clone(call.engine), call.project.clone());
     let (session, job) = (call.input.session_id.clone(), call.engine.job());

@@ -137,9 +137,9 @@ pub(crate) async fn record_judgement(
     notices
 }
 
-/// Rewrites a file with `new_text`, which gets the old text; `None` leaves the file alone, unread if
-/// there is nothing to add to an empty one. An unreadable file stays as it is, because it is the
-/// user's.
+/// Rewrites a file with `new_text`, which gets the old text; `None` leaves the file unchanged, and it is not
+/// even read if `new_text` adds nothing to an empty text. An unreadable file stays unchanged, because it is
+/// the user's.
 fn rewrite_file(
     path: &Path,
     journal: &Path,
@@ -203,7 +203,7 @@ struct JudgeTally {
     calls: usize,
     model: Option<String>,
     cost_usd: Option<f64>,
-    /// Whether the judge approved a planted defect.
+    /// True if the judge approved a planted defect.
     approved_canary: bool,
 }
 

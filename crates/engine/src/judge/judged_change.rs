@@ -61,7 +61,7 @@ const LOCK_FILES: [&str; 12] = [
 pub(crate) enum CollectedChange {
     /// The change; it may be empty.
     Change(ReviewChange),
-    /// The root is in no work tree, and no loop has a first checkpoint.
+    /// The root is outside every working tree, and no loop has a first checkpoint.
     NoGit,
 }
 
@@ -151,9 +151,8 @@ enum OmissionReason {
     Unreadable(String),
 }
 
-/// Whether a file belongs to the loop itself. Such files are left out, because they would turn the
-/// same change into a new question each time, and because the agent's claims in them must not sway
-/// the judge.
+/// True if a file belongs to the loop itself. Such files are left out, because they would turn the same
+/// change into a new question each time, and because the agent's claims in them must not sway the judge.
 fn is_own(path: &RelPath) -> bool {
     let (name, kind) = (path.as_str(), path.extension());
     OWN.contains(&name)

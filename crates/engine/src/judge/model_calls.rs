@@ -64,7 +64,6 @@ impl ModelCall {
     }
 }
 
-/// An unpredictable number.
 pub(crate) fn random() -> Result<u128, Gap> {
     use std::io::Read as _;
     let mut bytes = [0; 16];

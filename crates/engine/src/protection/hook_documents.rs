@@ -11,8 +11,8 @@ use serde_json::Value;
 /// The key of hooks in a document, which a call spells somewhere that adds some.
 const HOOKS: &str = "hooks";
 
-/// Whether a call that writes this document changes its hooks. What a command or a tool of a server
-/// makes of it is unknown: then a document with hooks counts, and a call that mentions any.
+/// True if a call that writes this document changes its hooks. The result of a command or a server's tool is
+/// unknown: then a document with hooks counts, and a call that mentions any.
 pub(crate) fn changes_hooks(input: &HookInput, document: &Path) -> bool {
     // A document that cannot be read counts as one with hooks.
     let Ok(text) = read_option_file(document) else { return true };
@@ -24,7 +24,7 @@ pub(crate) fn changes_hooks(input: &HookInput, document: &Path) -> bool {
     }
 }
 
-/// Whether a call may write hooks: it mentions them elsewhere than in the text behind a front matter.
+/// True if a call may write hooks: it mentions them outside the text after a front matter.
 fn mentions_hooks(input: &HookInput) -> bool {
     let Some(command) = &input.tool_input.command else {
         return input.tool_input.arguments.to_string().contains(HOOKS);
@@ -37,7 +37,7 @@ fn mentions_hooks(input: &HookInput) -> bool {
     before.contains(HOOKS) || !has_matter || !hooks_of_document(&document).is_empty()
 }
 
-/// What an edit tool of the host makes of a text, if its arguments say so.
+/// The result of applying the host's edit tool to a text, if its arguments determine it.
 fn text_after(arguments: &Value, before: &str) -> Option<String> {
     if let Some(content) = text_of(arguments, ["content", "file_text", "fileText"]) {
         return Some(content.to_owned());

@@ -1,4 +1,4 @@
-//! What a tool of an MCP server does: the words of its name say whether it only reads.
+//! Effects of an MCP server's tool: the words of its name show whether it only reads.
 
 use moai_protocol::hook::{ASK_TOOL, HookInput};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use super::argument_values::has_texts;
 const OWN_SERVER: &str = "moai-ralph";
 /// The hosts' tools for shell commands, whose commands are examined as such.
 const SHELL_TOOLS: [&str; 2] = ["Bash", "bash"];
-/// Names of arguments with the mode of a tool.
+/// Names of arguments that hold the mode of a tool.
 const MODES: [&str; 6] = ["action", "command", "method", "mode", "op", "operation"];
 /// Words in the name of a tool that only reads.
 const READING: &[&str] = &[
@@ -131,7 +131,7 @@ const GIT_WRITING: &[&str] = &[
     "am", "apply", "checkout", "cherry", "clean", "clone", "merge", "mv", "pull", "rebase",
     "reset", "restore", "revert", "rm", "stash", "switch",
 ];
-/// Words of tools that run what they are given.
+/// Words of tools that run a program from their arguments.
 const RUNNING: &[&str] = &[
     "bash",
     "cmd",
@@ -153,17 +153,17 @@ const RUNNING: &[&str] = &[
     "terminal",
     "tmux",
 ];
-/// Words of tools that take a whole folder away, or fill it.
+/// Words of tools that remove a whole folder, or fill it.
 const WHOLE_FOLDER: &[&str] = &[
     "copy", "cp", "delete", "extract", "move", "mv", "remove", "rename", "restore", "rm", "rmdir",
     "sync", "trash", "unlink", "unpack", "unzip",
 ];
 
-/// What a tool does, by its name.
+/// Effect of a tool, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ToolNature {
     Reads,
-    /// It writes a copy of what it is given.
+    /// It writes a copy of its input.
     Copies,
     /// It runs commands or programs that it is given.
     Runs,
@@ -171,14 +171,14 @@ pub(super) enum ToolNature {
     Writes,
 }
 
-/// What the tool of a call does, unless it is the host's tool for edits or commands. The hosts name the
-/// tools of servers `mcp__server__tool`, `server-tool` or `server_tool`, so any other tool may be one.
+/// The effect of a call's tool, unless it is the host's tool for edits or commands. The hosts name the tools
+/// of servers `mcp__server__tool`, `server-tool` or `server_tool`, so any other tool may be one.
 pub(super) fn nature_of_call(input: &HookInput) -> Option<ToolNature> {
     let name = input.tool_name.as_str();
     let is_own = SHELL_TOOLS.contains(&name) || name == ASK_TOOL || !input.edits().is_empty();
     let words = words_of(name.rsplit("__").next().unwrap_or_default());
     let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
-    // Git's index, and what a server keeps, are no files.
+    // Git's index, and data that a server keeps, are not files of the project.
     let is_remote = has(REMOTE) || has(&["git"]) && !has(GIT_WRITING);
     let nature = match (has(RUNNING), has(WRITING), has(READING)) {
         _ if is_own_preview(input) => ToolNature::Reads,
@@ -192,27 +192,27 @@ pub(super) fn nature_of_call(input: &HookInput) -> Option<ToolNature> {
     (!is_own && !name.is_empty()).then_some(nature)
 }
 
-/// Whether a call of this program's own `rename` or `rewrite` only shows a diff.
+/// True if a call of this program's own `rename` or `rewrite` only shows a diff.
 fn is_own_preview(input: &HookInput) -> bool {
     let is_applied = input.tool_input.arguments["dry_run"].as_bool() == Some(false);
     is_own_tool(input, &["rename", "rewrite"]) && !is_applied
 }
 
-/// Whether a call may write any file of the project, because its arguments restrict it to none.
+/// True if a call may write any file of the project, because its arguments restrict it to none.
 #[must_use]
 pub fn writes_anywhere(input: &HookInput) -> bool {
     let is_restricted = !input.tool_input.named_files.is_empty();
     is_own_tool(input, &["rewrite"]) && !is_own_preview(input) && !is_restricted
 }
 
-/// Whether a tool is one of this program's own of these names.
+/// True if a tool is one of this program's own of these names.
 fn is_own_tool(input: &HookInput, names: &[&str]) -> bool {
     let name = input.tool_name.as_str();
     let last = name.rsplit(['_', '.', '/']).next().unwrap_or_default();
     name.contains(OWN_SERVER) && names.contains(&last)
 }
 
-/// Whether an argument makes a tool write that only reads otherwise: `mode: "w"`, `write: true`.
+/// True if an argument makes a tool write that only reads otherwise: `mode: "w"`, `write: true`.
 fn asks_to_write(arguments: &Value) -> bool {
     let is_switch = |(name, value): (&String, &Value)| {
         let is_writing = words_of(name).iter().any(|word| WRITING.contains(&word.as_str()));
@@ -222,7 +222,8 @@ fn asks_to_write(arguments: &Value) -> bool {
     arguments.as_object().is_some_and(|all| all.iter().any(is_switch))
 }
 
-/// Whether an argument says that a tool with several modes reads, and none has a text that it could write.
+/// True if an argument selects the reading mode of a tool with several modes, and none has a text that it
+/// could write.
 fn has_reading_mode(arguments: &Value) -> bool {
     let mode = MODES.iter().find_map(|name| arguments[*name].as_str());
     let words = mode.map(words_of).unwrap_or_default();
@@ -230,7 +231,7 @@ fn has_reading_mode(arguments: &Value) -> bool {
     is_reading && !has_texts(arguments)
 }
 
-/// The files that a call names by the names of its arguments, if its tool may write.
+/// The files of a call by the names of its arguments, if its tool may write.
 pub(super) fn mcp_written_files(input: &HookInput) -> &[String] {
     match nature_of_call(input) {
         None | Some(ToolNature::Reads | ToolNature::Copies) => &[],
@@ -238,20 +239,19 @@ pub(super) fn mcp_written_files(input: &HookInput) -> &[String] {
     }
 }
 
-/// Whether a tool copies files.
 fn copies(input: &HookInput) -> bool {
     let words = words_of(input.tool_name.rsplit("__").next().unwrap_or_default());
     let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
     has(&["copy", "cp"]) && !has(&["move", "mv", "rename", "sync"])
 }
 
-/// Whether a tool takes whole folders away, or fills them.
+/// True if a tool removes whole folders, or fills them.
 pub(super) fn takes_whole_folders(input: &HookInput) -> bool {
     let words = words_of(input.tool_name.rsplit("__").next().unwrap_or_default());
     words.iter().any(|word| WHOLE_FOLDER.contains(&word.as_str()))
 }
 
-/// The words of a name in small letters: `moveFile` and `move_file` are the same.
+/// The words of a name in lower case: `moveFile` and `move_file` are the same.
 pub(super) fn words_of(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut is_new = true;

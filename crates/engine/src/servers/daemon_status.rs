@@ -1,4 +1,4 @@
-//! `daemon status`: the daemon and what it runs.
+//! `daemon status`: the daemon and the processes and loops in it.
 
 use std::fmt::Write as _;
 

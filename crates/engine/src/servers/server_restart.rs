@@ -17,13 +17,13 @@ pub(crate) async fn handle(
     server_action_reply("restarted", &select, done)
 }
 
-/// The servers that a command selects: of every project, unless it names a root.
+/// The servers that a command selects: of every project, unless it has a root.
 pub(crate) fn selection(caller: &CallerContext, select: &ServersRequest) -> PoolFilter {
     let root = caller.root.as_ref().map(|_| project::project_root(caller));
     PoolFilter { ids: select.ids.clone(), root }
 }
 
-/// The reply about each server, and each named one that does not run.
+/// The reply about each server, and each requested one that does not run.
 pub(crate) fn server_action_reply(
     act: &'static str,
     select: &ServersRequest,
@@ -42,7 +42,7 @@ pub(crate) fn server_action_reply(
     let stdout = if select.json {
         json_text(&servers::actions_document(&acted))
     } else if acted.is_empty() && !missing.is_empty() {
-        // Others may run; those that were named are named below.
+        // Other servers may run; the requested ones are listed below.
         String::new()
     } else {
         servers::actions_text(&acted)

@@ -78,7 +78,7 @@ pub(super) async fn list(project: &Project, json: bool) -> Result<CommandReply, 
     Ok(document_reply(&document, json, words::spec_list))
 }
 
-/// Checks the named specifications, or all of them.
+/// Checks the specifications with these ids, or all of them.
 pub(super) async fn check(
     project: &Project,
     ids: Vec<String>,
@@ -120,8 +120,8 @@ fn check_specs(root: &Path, ids: &[String]) -> Result<SpecCheckDocument, SpecRef
     Ok(SpecCheckDocument { verdict, specs, skipped: folders.skipped })
 }
 
-/// What is wrong with a specification apart from the faults of its plan alone. Without a `spec.md`,
-/// only what the plan itself names is checked.
+/// Faults of a specification other than those of its plan alone. Without a `spec.md`, only the files that the
+/// plan refers to are checked.
 pub(crate) async fn faults_beside_plan(project: &Project, id: &str) -> Vec<SpecFaultEntry> {
     let Some(id) = SpecId::parse(id) else { return Vec::new() };
     let (root, checked_id) = (project.root.clone(), id.clone());

@@ -39,7 +39,6 @@ pub(super) async fn add(
 
 /// A point that was added.
 pub(crate) struct AddedPoint {
-    /// Its id.
     pub(crate) id: String,
     /// All points with the new one.
     pub(crate) document: PivotPointsDocument,
@@ -91,7 +90,6 @@ pub(super) async fn confirm(
     Ok(document_reply(&document, json, words::pivot_list))
 }
 
-/// Checks a proposal.
 pub(super) async fn check(
     project: &Project,
     proposal: String,

@@ -15,7 +15,7 @@ use moai_host::files;
 use moai_host::files::transaction::WriteReach;
 use moai_pipeline::spec::{SPECS_FOLDER, SpecId};
 
-/// A document as it was read.
+/// A document that was read.
 pub(super) struct SpecFileText {
     pub(super) path: RelPath,
     pub(super) text: String,
@@ -34,7 +34,7 @@ pub(super) struct SpecFileWrite {
 pub(super) struct SpecFolders {
     /// In the order of their ids.
     pub(super) ids: Vec<SpecId>,
-    /// Folders whose name is no id, relative to the root.
+    /// Folders whose name is not a valid id, relative to the root.
     pub(super) skipped: Vec<String>,
 }
 
@@ -43,7 +43,7 @@ pub(super) fn spec_path(id: &SpecId, file: &str) -> String {
     format!("{SPECS_FOLDER}/{id}/{file}")
 }
 
-/// Reads a file below the root; `None` if there is none. Blocks.
+/// Reads a file below the root; `None` if it does not exist. Blocks.
 pub(super) fn read_text(root: &Path, path: &str) -> Result<Option<SpecFileText>, SpecRefusal> {
     use std::io::ErrorKind::{NotADirectory, NotFound};
     match files::read_snapshot(root, Path::new(path)) {
