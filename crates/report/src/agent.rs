@@ -14,19 +14,17 @@ use moai_loops::framework::MessageLanguage;
 /// The result of one edit.
 #[derive(Clone, Debug)]
 pub struct EditFeedback {
-    /// The file.
     pub path: RelPath,
-    /// Introduced, fixed, remaining.
     pub delta: Delta,
     /// Sensors without a verdict.
     pub gaps: Vec<(String, Gap)>,
-    /// Whether the gaps alone are reported; with other results they always are.
+    /// True if the gaps alone are reported; with other results they always are.
     pub has_new_gaps: bool,
-    /// Whether the counts of older findings are new to the session ([`Self::counts_key`]).
+    /// True if the counts of older findings are new to the session ([`Self::counts_key`]).
     pub has_new_counts: bool,
-    /// The sensor whose deferred report this is.
+    /// The sensor of a deferred report; `None` for an immediate one.
     pub deferred_sensor: Option<String>,
-    /// What the edit did to other files.
+    /// Effects of the edit on other files.
     pub other_files: Vec<CrossFileEffect>,
     /// One line for each earlier fix of an introduced finding.
     pub earlier_fixes: Vec<String>,
@@ -35,7 +33,6 @@ pub struct EditFeedback {
 /// The effect of a change on a file that it did not touch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CrossFileEffect {
-    /// The file.
     pub path: RelPath,
     /// The findings that the change introduced there.
     pub broken: Vec<Finding>,
@@ -46,9 +43,7 @@ pub struct CrossFileEffect {
 /// A text for the agent, and a line for the user where errors came or went.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditText {
-    /// For the agent.
     pub text: String,
-    /// For the user.
     pub notice: Option<String>,
 }
 
@@ -190,7 +185,7 @@ pub fn cross_file_text(
     Some(EditText { text, notice })
 }
 
-/// Introduces the changes found at the first look of a session, whose author is unknown.
+/// Introduces the changes found at the first poll of a session, whose author is unknown.
 #[must_use]
 pub fn first_look(language: MessageLanguage) -> String {
     format!("[moai-ralph] {}", wording::FIRST_LOOK.text_in(language))

@@ -89,7 +89,7 @@ pub fn unanswered_refusal(questions: &[String]) -> String {
     text
 }
 
-/// A file of the loop that could not be read or written; the loop goes on without it.
+/// A file of the loop that could not be read or written; the loop continues without it.
 #[must_use]
 pub fn file_not_saved(path: &str, reason: &str) -> String {
     format!("[moai-ralph] {path} was not changed: {}", one_line(reason, GAP_CHARS_MAX))

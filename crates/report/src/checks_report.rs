@@ -21,9 +21,8 @@ pub struct ChecksReport<'a> {
     pub loop_id: Option<&'a str>,
     /// When the exam was frozen, in milliseconds since the epoch.
     pub frozen_ms: Option<u64>,
-    /// The commands.
     pub plan: &'a CheckPlan,
-    /// Whether `.claude/autochecks.sh` is run as well.
+    /// True if `.claude/autochecks.sh` is run as well.
     pub has_autochecks: bool,
     /// Differences from the exam.
     pub differences: &'a [ExamDifference],
@@ -139,7 +138,7 @@ fn push_runs(text: &mut String, evidence: &Evidence) {
     }
 }
 
-/// Tests are counted, because a loop is expected to change them; other files are named.
+/// Tests are only counted, because a loop is expected to change them; other files are listed.
 fn push_differences(text: &mut String, differences: &[ExamDifference]) {
     let (tests, others): (Vec<_>, Vec<_>) =
         differences.iter().partition(|one| one.role == ExamRole::Test);

@@ -1,4 +1,4 @@
-//! What one hook reports to the agent: parts of several origins in one context of bounded length.
+//! One hook's report to the agent: parts of several origins in one context of bounded length.
 
 use crate::agent::{EditText, truncate_text};
 
@@ -19,7 +19,6 @@ pub enum ContributionOrigin {
 /// One part of a context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contribution {
-    /// Where it comes from.
     pub origin: ContributionOrigin,
     /// Its text for the agent, and its line for the user.
     pub text: EditText,
@@ -30,7 +29,6 @@ pub struct Contribution {
 pub struct JoinedContext {
     /// For the agent; empty without contributions.
     pub text: String,
-    /// For the user.
     pub notice: Option<String>,
     /// Positions of the contributions without a place in the text.
     pub omitted: Vec<usize>,

@@ -42,7 +42,6 @@ pub fn sensors(server: Option<&str>, rule_count: usize) -> String {
     }
 }
 
-/// The last line.
 #[must_use]
 pub fn end(status: &str, is_expected: bool) -> String {
     if is_expected {

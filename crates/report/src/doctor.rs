@@ -10,7 +10,6 @@ use moai_protocol::documents::servers::{DoctorDocument, LanguageEntry, ProbeActE
 /// One language of the project, or one requested server.
 #[derive(Clone, Debug)]
 pub struct LanguageSupport {
-    /// The language's name.
     pub language: String,
     /// Number of its files in the project.
     pub files: usize,
@@ -23,9 +22,7 @@ pub struct LanguageSupport {
 /// The result of one act of a probe.
 #[derive(Clone, Debug)]
 pub struct ProbeActResult {
-    /// The act.
     pub name: &'static str,
-    /// Its outcome.
     pub outcome: ProbeOutcome,
     /// Time to the answer.
     pub elapsed_ms: u64,
@@ -34,7 +31,6 @@ pub struct ProbeActResult {
 /// One row of the matrix.
 #[derive(Clone, Debug)]
 pub struct ProbeRow {
-    /// Server id.
     pub server: String,
     /// Its version, if it reports one.
     pub version: Option<String>,
@@ -45,7 +41,7 @@ pub struct ProbeRow {
 }
 
 impl ProbeRow {
-    /// Whether an act had a wrong result.
+    /// True if an act had a wrong result.
     #[must_use]
     pub fn has_false_result(&self) -> bool {
         self.acts
@@ -53,7 +49,7 @@ impl ProbeRow {
             .any(|act| matches!(act.outcome, ProbeOutcome::FalseClean | ProbeOutcome::Stale))
     }
 
-    /// Whether an act has no verdict.
+    /// True if an act has no verdict.
     #[must_use]
     pub fn has_gap(&self) -> bool {
         self.acts.iter().any(|act| matches!(act.outcome, ProbeOutcome::Unmeasured(_)))

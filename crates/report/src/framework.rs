@@ -1,5 +1,5 @@
-//! Instructions for an iteration of a loop, in English and Korean. Names of files and fields are the
-//! same in both languages because the program reads them again.
+//! Instructions for an iteration of a loop, in English and Korean. Names of files and fields are the same in
+//! both languages because the program parses them later.
 
 use std::fmt::Write as _;
 
@@ -203,7 +203,7 @@ pub(crate) fn too_long(language: MessageLanguage, line_count: usize) -> String {
     }
 }
 
-/// What the research lacks; empty when complete.
+/// The missing parts of the research; empty when complete.
 #[must_use]
 pub(crate) fn research_lacks(language: MessageLanguage, missing: &[String]) -> String {
     let head = match language {

@@ -1,4 +1,4 @@
-//! Texts about hosts: their registrations, and what a host cannot do.
+//! Texts about hosts: their registrations and limits.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -11,12 +11,11 @@ use moai_protocol::hosts::{HeldTurn, HostKind, HostProfile, LastWords};
 
 use super::sanitized_name;
 
-/// A file of a registration, and what happened to it.
+/// A file of a registration, and the change made to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegisteredFile {
-    /// Absolute.
     pub path: PathBuf,
-    /// What happened, such as `written`.
+    /// The change, such as `written`.
     pub words: &'static str,
 }
 
@@ -51,7 +50,7 @@ fn next_step(host: HostKind) -> &'static str {
     }
 }
 
-/// What does not work in a host, a sentence each.
+/// Functions that a host does not support, a sentence each.
 #[must_use]
 pub fn host_limits(host: &HostProfile) -> Vec<String> {
     let mut limits = Vec::new();
@@ -73,14 +72,14 @@ pub fn host_limits(host: &HostProfile) -> Vec<String> {
     limits
 }
 
-/// What a loop in this host cannot do, for its start; `None` if it can do everything.
+/// Limits of a loop in this host, shown at its start; `None` if it has none.
 #[must_use]
 pub fn host_note(host: &HostProfile) -> Option<String> {
     let limits = host_limits(host);
     (!limits.is_empty()).then(|| format!("[moai-ralph] note: {}", limits.join("; ")))
 }
 
-/// What has to be approved before a host starts a hook; `None` for nothing.
+/// Approval that a host requires before it runs a hook; `None` if it requires none.
 #[must_use]
 pub fn approval(host: HostKind) -> Option<&'static str> {
     match host {
@@ -140,7 +139,7 @@ pub fn hosts_text(document: &HostsDocument, now_ms: u64) -> String {
     out
 }
 
-/// Names the files of a host that cannot be read, and what to do.
+/// Lists the files of a host that cannot be read, with the remedy.
 fn add_unreadable(out: &mut String, title: &str, host: &HostDocumentEntry) {
     for UnreadableHostFile { file, reason } in &host.unreadable {
         let _ = writeln!(

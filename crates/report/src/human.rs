@@ -10,24 +10,24 @@ use moai_base::verdict::Verdict;
 /// The style of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReportStyle {
-    /// Whether to use colours; they never carry meaning of their own.
+    /// True if colors are used; they never carry meaning of their own.
     pub has_color: bool,
-    /// Whether to list hints, which are noise in a terminal.
+    /// True if hints are listed; they are noise in a terminal.
     pub shows_hints: bool,
 }
 
-/// Colours texts, if colours are wanted.
+/// Colors texts, unless colors are off.
 #[derive(Clone, Copy)]
 pub(super) struct AnsiPaint(pub(super) bool);
 
 impl AnsiPaint {
-    /// The text in the colour of an ANSI code.
+    /// The text in the color of an ANSI code.
     pub(super) fn with(self, code: &str, text: &str) -> String {
         if self.0 { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 }
 
-/// The ANSI code of a severity's colour.
+/// The ANSI code of a severity's color.
 pub(super) fn color_of(severity: Severity) -> &'static str {
     match severity {
         Severity::Error => "31",
@@ -51,12 +51,11 @@ pub fn check_text(evidence: &Evidence, elapsed_ms: u64, style: ReportStyle) -> S
     text + &after_findings(evidence, elapsed_ms, style)
 }
 
-/// Whether a finding is in the given baseline.
 pub(super) fn is_known(evidence: &Evidence, finding: &Finding) -> bool {
     evidence.baseline.is_some() && finding.state == FindingState::Existing
 }
 
-/// Whether a finding is listed: hints and findings of the baseline are not.
+/// True if a finding is listed: hints and findings of the baseline are not.
 pub(super) fn is_listed(evidence: &Evidence, finding: &Finding, style: ReportStyle) -> bool {
     style.shows_hints || finding.severity > Severity::Hint && !is_known(evidence, finding)
 }

@@ -89,7 +89,7 @@ pub fn loop_document(state: &LoopState) -> LoopDocument<'_> {
     }
 }
 
-/// Whether the note of such an end names gaps.
+/// True if the note of such an end lists gaps.
 fn is_about_gaps(status: Status) -> bool {
     !matches!(status, Status::Gaming | Status::Failed)
 }

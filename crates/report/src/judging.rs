@@ -28,7 +28,6 @@ pub struct JudgementContext {
     pub at_ms: u64,
 }
 
-/// For people.
 #[must_use]
 pub fn judge_text(judged: &JudgeReport) -> String {
     let mut text = format!("judge: {}\n", judged.review.as_str());

@@ -1,5 +1,4 @@
-//! All words for agents and people, and the JSON of the public contract. Pure: values in, text
-//! out. It must not decide anything.
+//! All texts for agents and people, and the JSON of the public contract. Pure: values in, text out.
 
 pub mod agent;
 pub mod align;
@@ -97,7 +96,7 @@ fn sanitized_text(text: &str) -> String {
     quoted(text, usize::MAX)
 }
 
-/// Foreign words on one line: a reason, a sentence, a line of a log.
+/// Foreign text on one line: a reason, a sentence, a line of a log.
 fn sanitized_line(text: &str) -> String {
     one_line(text, LINE_CHARS_MAX)
 }
@@ -107,7 +106,7 @@ fn sanitized_name(name: &str) -> String {
     one_line_name(name, LINE_CHARS_MAX)
 }
 
-/// Foreign text below a line of ours that says whose it is: each line behind a gutter.
+/// Foreign text below a line of ours that states its source: each line behind a gutter.
 fn push_quoted(text: &mut String, foreign: &str) {
     for line in quoted_lines(foreign) {
         text.push_str(&line);

@@ -14,7 +14,7 @@ const MS_PER_MINUTE: i64 = 60_000;
 const MS_PER_HOUR: i64 = 60 * MS_PER_MINUTE;
 const MS_PER_DAY: i64 = 24 * MS_PER_HOUR;
 
-/// `5 min`, `3 h`, `12 d`; what comes from the future is new.
+/// `5 min`, `3 h`, `12 d`; a time in the future counts as now.
 #[must_use]
 pub fn age_text(at_ms: i64, now_ms: i64) -> String {
     match now_ms.saturating_sub(at_ms).max(0) {
@@ -104,7 +104,7 @@ fn entry_row(entry: &MemoryRowEntry, now_ms: i64) -> String {
     row.text(now_ms)
 }
 
-/// The hits of a search as text, without what it costs.
+/// The hits of a search as text, without the token counts.
 #[must_use]
 pub fn hits_text(hits: &[MemoryHitEntry], now_ms: i64) -> String {
     let mut text = String::new();
@@ -138,9 +138,9 @@ pub fn hits_text(hits: &[MemoryHitEntry], now_ms: i64) -> String {
 pub struct EmptySearch {
     /// Observations of the projects that were searched.
     pub searched: u64,
-    /// Hits in other projects; `None` if there are no others.
+    /// Hits in other projects; `None` if all projects were searched.
     pub elsewhere: Option<usize>,
-    /// Things that were looked for.
+    /// Number of search units.
     pub units: usize,
     /// The stages that were asked.
     pub stages: Vec<&'static str>,
@@ -246,7 +246,6 @@ pub fn observations_text(document: &ObservationsDocument) -> String {
     text
 }
 
-/// That no observation has an id.
 #[must_use]
 pub fn unknown_observation(id: &str) -> String {
     format!("no observation: {}", sanitized_line(id))
@@ -300,7 +299,7 @@ pub fn change_text(document: &MemoryChangeDocument) -> String {
     text + &done + "\n"
 }
 
-/// That an import ended before the end of its file.
+/// An import ended before the end of its file.
 #[must_use]
 pub fn unfinished_import(imported: u64, reason: &str) -> String {
     let number = usize::try_from(imported).unwrap_or(usize::MAX);

@@ -1,4 +1,4 @@
-//! Texts about the branch of an autonomous loop: why it has none, and the tasks before it can be
+//! Texts about the branch of an autonomous loop: the reason for having none, and the tasks before it can be
 //! merged.
 
 use std::fmt::Write as _;
@@ -7,16 +7,16 @@ use super::agent::truncate_text;
 use super::{count_noun, push_quoted, sanitized_line, sanitized_name};
 use moai_base::limits::{MERGE_FILES_NAMED_MAX, MERGE_TASK_CHARS_MAX};
 
-/// Why a loop gets no branch of its own.
+/// Reason why a loop gets no branch of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BranchRefusal<'a> {
-    /// There is no git.
+    /// The project is not in a git repository.
     NoGit,
-    /// There is no commit yet.
+    /// The repository has no commit yet.
     NoCommit,
-    /// HEAD is on no branch, and no branch was named.
+    /// HEAD is detached, and the request has no base branch.
     Detached,
-    /// The named branch is invalid or does not exist.
+    /// The requested base branch is invalid or does not exist.
     NoBase(&'a str),
     /// An operation of git is unfinished: `a merge`.
     Unfinished(&'a str),
@@ -24,18 +24,15 @@ pub enum BranchRefusal<'a> {
     Conflicts(&'a [String]),
     /// A loop's branch is checked out, and its base branch is not certain.
     OfLoop(&'a str),
-    /// Another loop works in this work tree.
+    /// Another loop works in this worktree.
     Taken {
-        /// The other loop.
         id: &'a str,
-        /// Its branch.
         branch: &'a str,
     },
-    /// Git's message.
     Git(&'a str),
 }
 
-/// Why a loop gets no branch of its own, and the remedy.
+/// The reason why a loop gets no branch of its own, and the remedy.
 #[must_use]
 pub fn branch_refusal(reason: &BranchRefusal<'_>) -> String {
     match reason {
@@ -77,13 +74,13 @@ pub fn branch_refusal(reason: &BranchRefusal<'_>) -> String {
 /// A task of the agent before its branch can be merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MergeTask<'a> {
-    /// The branch is not checked out; what to do, see [`way_back`].
+    /// The branch is not checked out; for the remedy, see [`way_back`].
     WrongBranch(&'a str),
     /// An operation of git is unfinished: `a merge`.
     Unfinished(&'a str),
     /// Changed or new files are not committed.
     Uncommitted(&'a [String], &'a [String]),
-    /// The base changed the same places of these files; its newest commit, as git names it.
+    /// The base changed the same places of these files; its newest commit, as git prints it.
     Conflict(&'a [String], &'a str),
     /// Untracked files have the names of files in the base.
     InTheWay(&'a [String]),
@@ -93,26 +90,26 @@ pub enum MergeTask<'a> {
     Refused(&'a str),
 }
 
-/// What is checked out instead of a loop's branch.
+/// The checkout in place of a loop's branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherHead {
     /// The commit; if the branch of HEAD was deleted, its last one.
     pub commit: String,
     /// The branch; `None` if HEAD is detached, or if its branch was deleted.
     pub branch: Option<String>,
-    /// Whether the branch of HEAD was deleted.
+    /// True if the branch of HEAD was deleted.
     pub is_deleted: bool,
 }
 
 impl OtherHead {
-    /// What `git merge` takes.
+    /// The argument for `git merge`.
     #[must_use]
     pub fn name(&self) -> &str {
         self.branch.as_deref().unwrap_or(&self.commit)
     }
 }
 
-/// What is checked out instead of a loop's branch, and the command that leads back to it.
+/// The checkout in place of a loop's branch, and the command that checks the branch out again.
 #[must_use]
 pub fn way_back(branch: &str, has_branch: bool, other: &OtherHead) -> String {
     let OtherHead { commit, branch: here, .. } = other;

@@ -1,5 +1,5 @@
-//! The words of observations: what the memory keeps of an edit, a fix, a failed command, the end of
-//! a loop and a ruling, in the language of the session.
+//! The texts of observations: an edit, a fix, a failed command, the end of a loop and a ruling, as stored in
+//! the memory, in the language of the session.
 
 use std::fmt::Write as _;
 
@@ -25,7 +25,7 @@ use moai_pipeline::state::PipelineState;
 
 use super::agent::EditFeedback;
 
-/// What an edit did. `names` are the symbols that it touches.
+/// The result of an edit. `names` are the symbols that it touches.
 #[must_use]
 pub fn edit(
     feedback: &EditFeedback,
@@ -67,7 +67,7 @@ pub fn edit(
     }
 }
 
-/// What an edit did to a file that no sensor is for.
+/// An edit of a file without a sensor.
 #[must_use]
 pub fn unmeasured_edit(
     feedback: &EditFeedback,
@@ -135,7 +135,7 @@ pub fn loop_end(state: &LoopState) -> ObservationDraft {
     }
 }
 
-/// What the agent of a completed loop hands on, in its own words.
+/// The hand-off of a completed loop's agent, verbatim.
 #[must_use]
 pub fn hand_off(state: &LoopState, progress: &str) -> ObservationDraft {
     let goal = one_line(&redacted(&state.prompt), OBSERVED_TITLE_CHARS_MAX);
@@ -172,7 +172,7 @@ pub fn decision(entry: &str) -> ObservationDraft {
     ObservationDraft::new(ObservationKind::Decision, Provenance::Agent, entry.to_owned())
 }
 
-/// What a pipeline that ended leaves for later work: what its workers learned and decided.
+/// Learnings and decisions of a finished pipeline's workers, for later work.
 #[must_use]
 pub fn pipeline_learnings(state: &PipelineState) -> Vec<ObservationDraft> {
     let goal = one_line(&redacted(&state.goal), OBSERVED_TITLE_CHARS_MAX);
@@ -191,7 +191,7 @@ pub fn pipeline_learnings(state: &PipelineState) -> Vec<ObservationDraft> {
     drafts.collect()
 }
 
-/// What an ended session was about; `None` if nothing is known of it.
+/// The digest of an ended session; `None` if nothing is known of it.
 #[must_use]
 pub fn session(digest: &SessionDigest, language: MessageLanguage) -> Option<ObservationDraft> {
     let lines = super::recall::digest_lines(digest, language);

@@ -28,7 +28,6 @@ pub struct AskedQuestion {
 pub struct QuestionChoice {
     /// Its name, which the host reports.
     pub label: String,
-    /// What it means.
     pub description: String,
 }
 
@@ -63,7 +62,7 @@ const ABOUT_PROPOSAL: QuestionPhrases = QuestionPhrases {
     no_means: wording::ASK_PROPOSAL_NO_MEANS,
 };
 
-/// A question of a pipeline in the words in which it must be asked.
+/// A question of a pipeline with the exact words in which it must be asked.
 #[must_use]
 pub fn asked_question(state: &PipelineState, question: &PersonQuestion) -> AskedQuestion {
     let language = language(state);
@@ -106,14 +105,14 @@ impl AskedQuestion {
     }
 }
 
-/// For the agent: what it must ask the user.
+/// For the agent: the question it must ask the user.
 #[must_use]
 pub fn question_to_ask(state: &PipelineState, question: &PersonQuestion) -> String {
     let asked = asked_question(state, question).arguments();
     wording::QUESTION_TO_ASK.with(language(state), &[&question.name(), &asked])
 }
 
-/// For an agent that approves a plan: what it must ask the user.
+/// For an agent that approves a plan: the question it must ask the user.
 #[must_use]
 pub fn approval_is_asked(state: &PipelineState, question: &PersonQuestion) -> String {
     let asked = asked_question(state, question).arguments();
@@ -133,14 +132,14 @@ pub fn question_lines(state: &PipelineState, questions: &[PersonQuestion]) -> Ve
     questions.iter().map(line).collect()
 }
 
-/// For the agent: what the user answered.
+/// For the agent: the user's answer.
 #[must_use]
 pub fn answered(state: &PipelineState, name: &str, is_yes: bool) -> String {
     let phrase = if is_yes { wording::ANSWERED_YES } else { wording::ANSWERED_NO };
     phrase.with(language(state), &[&state.id, name])
 }
 
-/// Why an answer is refused: there is no such question.
+/// Why an answer is refused: no such question is open.
 #[must_use]
 pub fn no_such_question(state: &PipelineState, name: &str, open: &[PersonQuestion]) -> String {
     let names: Vec<String> = open.iter().map(PersonQuestion::name).collect();
@@ -155,10 +154,9 @@ pub fn answer_is_for_a_person(state: &PipelineState, question: &PersonQuestion) 
     wording::ANSWER_IS_FOR_A_PERSON.with(language(state), &[&question_to_ask(state, question)])
 }
 
-/// How the questions of this program begin.
+/// Prefix of this program's questions.
 const START: &str = "moai-ralph: ";
 
-/// Whether a question looks like one of this program.
 #[must_use]
 pub fn looks_like_ours(question: &str) -> bool {
     question.trim_start().starts_with(START.trim_end())

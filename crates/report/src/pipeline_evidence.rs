@@ -85,7 +85,7 @@ fn push_todo(text: &mut String, todo: &TodoEvidence) {
     }
 }
 
-/// What is known of an acceptance item, as a fragment.
+/// The known results of an acceptance item, as a fragment.
 fn item_result(todo: &TodoEvidence, kind: AcceptanceKind) -> String {
     match (kind, todo.progress.passed_ms) {
         (AcceptanceKind::Scenario, _) => "see the gate for scenarios".to_owned(),
@@ -114,7 +114,7 @@ fn push_commits(text: &mut String, state: &PipelineState) {
     }
 }
 
-/// What the checks of a commit showed, as a fragment. The commands in `later` need not pass there.
+/// The results of a commit's checks, as a fragment. The commands in `later` need not pass there.
 fn commit_result(commit: &PipelineCommit, later: &BTreeSet<&str>) -> String {
     let Some(check) = &commit.check else { return "not checked on its own".to_owned() };
     let failed = check.failed.keys().map(String::as_str);

@@ -1,4 +1,4 @@
-//! The texts about what a pipeline is examined with, and where and by whom it is started or continued.
+//! The texts about the exam of a pipeline, and where and by whom it is started or continued.
 
 use crate::pipeline::language;
 use crate::wording;
@@ -7,7 +7,7 @@ use moai_base::foreign_text::one_line;
 use moai_base::limits::REASON_LINE_CHARS_MAX;
 use moai_pipeline::state::PipelineState;
 
-/// Why a run of acceptance commands does not count: files of the exam are others, one line each.
+/// Why a run of acceptance commands does not count: files of the exam were changed, one line each.
 #[must_use]
 pub fn exam_changed(changes: &[String]) -> String {
     let named = one_line(&changes.join(", "), REASON_LINE_CHARS_MAX);
@@ -20,7 +20,7 @@ pub fn resumed_by_person(state: &PipelineState) -> String {
     phrases::RESUMED_BY_PERSON.with(language(state), &[&state.id])
 }
 
-/// The refusal when what a pipeline is examined with is not kept any more.
+/// The refusal if the exam of a pipeline no longer exists.
 #[must_use]
 pub fn exam_is_gone(state: &PipelineState) -> String {
     phrases::EXAM_IS_GONE.with(language(state), &[&state.id])

@@ -1,4 +1,4 @@
-//! The texts about TODOs that are worked on in worktrees of their own.
+//! The texts about TODOs with a worktree each.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -17,36 +17,33 @@ use moai_pipeline::state::PipelineState;
 use moai_pipeline::worktrees::{TodoWorktree, WorktreeStage};
 use moai_protocol::documents::pipelines::TodoWorktreeEntry;
 
-/// A worktree as it stands.
+/// State of a worktree.
 #[derive(Clone, Debug)]
 pub struct WorktreeStand {
-    /// The worktree.
     pub tree: TodoWorktree,
     /// Its loop, if it could be read.
     pub state: Option<LoopState>,
-    /// Its folder.
     pub folder: WorktreeFolder,
-    /// What leads to its commits.
+    /// Everything that keeps its commits reachable.
     pub heads: WorktreeHeads,
     /// Number of commits of these that the branch into which it is merged lacks.
     pub unmerged: usize,
-    /// Whether that branch contains a merge of its branch.
+    /// True if that branch contains a merge of its branch.
     pub has_merge: bool,
 }
 
-/// What leads to the commits of a worktree.
+/// Everything that keeps the commits of a worktree reachable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorktreeHeads {
-    /// Whether its branch exists.
     pub has_branch: bool,
-    /// What is checked out there instead of its branch; the last commit of a branch that is gone.
+    /// The checkout in place of its branch; the last commit of a deleted branch.
     pub other: Option<OtherHead>,
 }
 
 /// The folder of a worktree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorktreeFolder {
-    /// It is where it was made, with what keeps it from being removed.
+    /// It is in its original place; the content is a reason not to remove it.
     Here(Option<TreeContent>),
     /// Something else is in its place: no worktree of the project's repository.
     Replaced,
@@ -58,14 +55,14 @@ pub enum WorktreeFolder {
     MovedTo(PathBuf),
 }
 
-/// What keeps a worktree from being removed, although its commits are merged.
+/// A reason not to remove a worktree, although its commits are merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TreeContent {
     /// Changes that are not committed.
     Uncommitted,
     /// An operation of git is unfinished: `a merge`.
     Unfinished(&'static str),
-    /// An edit of a file that git was told not to look at.
+    /// An edit of a file that git is configured not to check.
     Unseen(String),
     /// Commits in this submodule that are nowhere else.
     SubmoduleCommits(String),
@@ -73,14 +70,14 @@ pub enum TreeContent {
     Submodules,
     /// Files that git ignores, of which this is one.
     Ignored(String),
-    /// Git is told not to remove it.
+    /// Git has a lock on it.
     Locked,
     /// A program runs there.
     InUse,
 }
 
 impl TreeContent {
-    /// Whether it may be work that is nowhere else.
+    /// True if it may be work that exists nowhere else.
     #[must_use]
     pub fn is_work(&self) -> bool {
         !matches!(self, Self::Submodules | Self::Ignored(_) | Self::Locked | Self::InUse)
@@ -109,7 +106,7 @@ pub fn awaits_worktrees(state: &PipelineState, stands: &[WorktreeStand]) -> Stri
     format!("{head}\n{}", working_lines(state, stands).trim_end())
 }
 
-/// For the user: the branch that is checked out in the project lacks what was merged.
+/// For the user: the branch that is checked out in the project lacks the merged work.
 #[must_use]
 pub fn on_other_branch(state: &PipelineState, base: &str, branch: Option<&str>) -> String {
     let language = language(state);
@@ -118,7 +115,7 @@ pub fn on_other_branch(state: &PipelineState, base: &str, branch: Option<&str>) 
     phrases::ON_OTHER_BRANCH.with(language, &[&state.id, &sanitized_name(base), &branch])
 }
 
-/// The line for an approved plan whose file is gone.
+/// The line for an approved plan whose file no longer exists.
 #[must_use]
 pub fn plan_is_missing(state: &PipelineState) -> String {
     phrases::PLAN_FILE_GONE.with(language(state), &[&state.plan_path()])
@@ -132,7 +129,7 @@ pub fn no_worktrees(state: &PipelineState, todos: &[TodoId], reason: &str) -> St
     phrases::NO_WORKTREES.with(language(state), &[&state.id, &named, &reason])
 }
 
-/// A line for each worktree at work; if it is paused, another one with what to do.
+/// A line for each worktree in use; if it is paused, a second one with the remedy.
 #[must_use]
 pub fn working_lines(state: &PipelineState, stands: &[WorktreeStand]) -> String {
     let mut text = String::new();
@@ -152,7 +149,7 @@ pub fn working_lines(state: &PipelineState, stands: &[WorktreeStand]) -> String 
     text
 }
 
-/// Lines that say that the loop of a pipeline is paused, why, and how it goes on; empty if it is not.
+/// Lines about a paused pipeline loop: the reason, and how to continue; empty if it is not paused.
 #[must_use]
 pub fn paused_lines(state: &PipelineState, held: &LoopState) -> String {
     let reason = held.pause_reason.filter(|_| held.status == Status::Paused);
@@ -171,7 +168,7 @@ fn pause_line(state: &PipelineState, held: &LoopState) -> String {
     phrases::LOOP_PAUSED.with(language(state), &[why, &held.id])
 }
 
-/// How the loop of a worktree at work stands.
+/// The state of the loop in a worktree in use.
 fn standing(stand: &WorktreeStand) -> String {
     match (&stand.folder, &stand.state) {
         (WorktreeFolder::Gone, _) => "the folder is gone".to_owned(),
@@ -219,7 +216,7 @@ pub fn uncommitted(root: &Path, files: &[String]) -> String {
     no_place(root, &why)
 }
 
-/// One line for each worktree that is not at work any more.
+/// One line for each worktree that is no longer in use.
 #[must_use]
 pub fn ended_lines(state: &PipelineState) -> String {
     let mut text = String::new();
@@ -236,8 +233,8 @@ pub fn ended_lines(state: &PipelineState) -> String {
     text
 }
 
-/// For the user: worktrees with work that is not merged and stays, a line each, and what to do. When the
-/// pipeline has ended, those that are still used as well.
+/// For the user: worktrees that are kept because their work is not merged, a line each, with the remedy. When
+/// the pipeline has ended, those that are still used as well.
 #[must_use]
 pub fn left_lines(state: &PipelineState, stands: &[WorktreeStand]) -> Vec<String> {
     let is_over = |stand: &&WorktreeStand| stand.tree.stage != WorktreeStage::Working;
@@ -249,7 +246,7 @@ pub fn left_lines(state: &PipelineState, stands: &[WorktreeStand]) -> Vec<String
     lines
 }
 
-/// What stays of a worktree that is not at work any more; `None` if nothing does.
+/// The remains of a worktree that is no longer in use; `None` if nothing remains.
 fn left_line(state: &PipelineState, stand: &WorktreeStand) -> Option<String> {
     let WorktreeStand { tree, folder, heads, unmerged, .. } = stand;
     let language = language(state);
@@ -289,7 +286,7 @@ fn left_line(state: &PipelineState, stand: &WorktreeStand) -> Option<String> {
     })
 }
 
-/// What keeps a worktree from being removed. `why` is the reason why its work is not merged.
+/// The reason not to remove a worktree. `why` is the reason why its work is not merged.
 fn content_words(language: MessageLanguage, content: &TreeContent, why: &str) -> String {
     let named = |phrase: &wording::BilingualPhrase, name: &str| {
         phrase.with(language, &[&sanitized_name(name)])
@@ -306,7 +303,7 @@ fn content_words(language: MessageLanguage, content: &TreeContent, why: &str) ->
     }
 }
 
-/// What leads to the commits of a worktree.
+/// Everything that keeps the commits of a worktree reachable.
 fn heads_words(language: MessageLanguage, tree: &TodoWorktree, heads: &WorktreeHeads) -> String {
     let branch = sanitized_name(&tree.branch);
     match (&heads.other, heads.has_branch) {
@@ -335,7 +332,7 @@ pub fn worktree_closed(
     phrases::WORKTREE_CLOSED.with(language(state), &parts)
 }
 
-/// For a session in a worktree: another one works there.
+/// For a session in a worktree: another session works there.
 #[must_use]
 pub fn worktree_taken(state: &PipelineState, held: &LoopState) -> String {
     let todo = state.todo_of_loop(&held.id).map_or("", TodoId::as_str);

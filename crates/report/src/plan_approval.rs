@@ -1,4 +1,4 @@
-//! The texts about the approval of a plan: what the user is shown before it, and what is frozen by it.
+//! The texts about the approval of a plan: the plan as shown to the user, and the parts it freezes.
 
 use crate::pipeline::language;
 use crate::plan_objections::todos_ready;
@@ -42,7 +42,7 @@ pub fn awaits_approval(state: &PipelineState) -> String {
     phrases::PIPELINE_WAITS.with(language, &[&state.id, &state.plan_path(), version, &names])
 }
 
-/// Why a typed command approves nothing: the plan is not the one that the user was shown.
+/// Why a typed command approves nothing: the plan differs from the one that the user was shown.
 #[must_use]
 pub fn not_as_shown(state: &PipelineState, now: &ShownPlan) -> String {
     let language = language(state);

@@ -1,6 +1,6 @@
-//! What the memory shows an agent without being asked: the record of earlier sessions at the start
-//! of one, what mentions the same as a prompt, and earlier fixes of a finding. All of it is a record
-//! by others: it is framed as such, and every foreign text is one bounded line.
+//! Observations shown to an agent without a query: the record of earlier sessions at the start of one, those
+//! about the subject of a prompt, and earlier fixes of a finding. All of it is foreign text: it is framed as
+//! a record, and every text is one bounded line.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,6 @@ use moai_memory::observe::digest::SessionDigest;
 use moai_memory::observe::edits::FixHunk;
 use moai_memory::ranking::ObservationKind;
 
-/// Words with which people begin the sentence of a decision.
 const DECISION_LABELS: [&str; 5] = ["결정:", "결정 사항:", "결정사항:", "decision:", "decided:"];
 
 const MS_PER_MINUTE: i64 = 60_000;
@@ -31,7 +30,6 @@ pub struct RecallContext {
     pub language: MessageLanguage,
     /// Milliseconds since 1970.
     pub now_ms: i64,
-    /// The occasion.
     pub event: InjectionEvent,
     /// Tokens that the text may cost.
     pub tokens_max: usize,
@@ -49,7 +47,6 @@ pub struct RecallText {
 /// An observation in a text for an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShownObservation {
-    /// Its row.
     pub row: i64,
     /// Estimated tokens of its line.
     pub tokens: usize,
@@ -58,9 +55,8 @@ pub struct ShownObservation {
 /// A session to be recalled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecalledSession {
-    /// What it was about.
     pub digest: SessionDigest,
-    /// When it was last active, in milliseconds since 1970; `None` for the session that is told.
+    /// When it was last active, in milliseconds since 1970; `None` for the session that reads the record.
     pub last_ms: Option<i64>,
 }
 
@@ -96,7 +92,7 @@ pub fn session_record(
     recall
 }
 
-/// What mentions the same as a prompt, the best first; empty without observations that may be shown.
+/// Observations about the subject of a prompt, the best first; empty without observations that may be shown.
 #[must_use]
 pub fn prompt_record(observations: &[StoredObservation], context: RecallContext) -> RecallText {
     let head = wording::RECORD_OF_PROMPT.text_in(context.language);
@@ -173,7 +169,7 @@ fn session_lines(session: &RecalledSession, context: RecallContext) -> Vec<Strin
     lines
 }
 
-/// What a session did, without its goal.
+/// The work of a session, without its goal.
 pub(super) fn digest_lines(digest: &SessionDigest, language: MessageLanguage) -> Vec<String> {
     let mut lines = Vec::new();
     for decision in &digest.decisions {
@@ -204,7 +200,7 @@ pub(super) fn digest_lines(digest: &SessionDigest, language: MessageLanguage) ->
     lines
 }
 
-/// A decision without the word that says so; the line of a digest says it already.
+/// A decision without its label, which the line of a digest already has.
 fn without_label(title: &str) -> &str {
     let label = DECISION_LABELS.iter().find(|label| {
         title.get(..label.len()).is_some_and(|start| start.eq_ignore_ascii_case(label))
@@ -213,8 +209,8 @@ fn without_label(title: &str) -> &str {
     rest.filter(|rest| !rest.is_empty()).unwrap_or(title)
 }
 
-/// An earlier fix of the shape of a finding, on one line for the feedback of an edit. `None` if its
-/// lines are not known, or if it is of the session that is told and still stands.
+/// An earlier fix of the shape of a finding, on one line for the feedback of an edit. `None` if its lines are
+/// not known, or if it is the reading session's own and still holds.
 #[must_use]
 pub fn earlier_fix(
     fix: &StoredObservation,
@@ -248,7 +244,7 @@ fn change_text(hunk: &FixHunk, language: MessageLanguage) -> Option<String> {
     }
 }
 
-/// How long ago something was, in the largest fitting unit.
+/// The age of an event, in the largest fitting unit.
 fn age(at_ms: i64, context: RecallContext) -> String {
     let passed = context.now_ms.saturating_sub(at_ms).max(0);
     let language = context.language;

@@ -19,7 +19,6 @@ use moai_protocol::documents::queries::{
 };
 use moai_protocol::documents::reports::FindingEntry;
 
-/// One changed file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedFile {
     /// Its path after the rename; for a removed file the one before.
@@ -37,9 +36,7 @@ pub struct ChangedFile {
 pub struct RenameReport {
     /// The old name, if it is known.
     pub old_name: Option<String>,
-    /// The new name.
     pub new_name: String,
-    /// Number of replacements.
     pub edits: usize,
     /// The files, sorted by path.
     pub files: Vec<ChangedFile>,
@@ -52,7 +49,6 @@ pub struct RenameReport {
 pub struct WriteOutcome {
     /// Over all changed files.
     pub delta: Delta,
-    /// The gaps.
     pub gaps: Vec<(String, Gap)>,
     /// Changed files that no sensor measured.
     pub skipped: Vec<SkippedFile>,
@@ -69,7 +65,7 @@ impl WriteOutcome {
         self.delta.in_state(FindingState::Unknown).filter(|it| it.severity > Severity::Hint)
     }
 
-    /// Whether all sensors of all changed files have a verdict.
+    /// True if all sensors of all changed files have a verdict.
     #[must_use]
     pub fn is_all_measured(&self) -> bool {
         self.gaps.is_empty() && self.skipped.is_empty()

@@ -15,7 +15,6 @@ use moai_protocol::documents::loops::{RestoreDocument, RestoreFileEntry, Restore
 /// A checkpoint that can be or was restored.
 #[derive(Clone, Debug)]
 pub struct RestoreReport {
-    /// The checkpoint.
     pub checkpoint: Checkpoint,
     /// Files to change and to keep.
     pub steps: RestoreSteps,
@@ -25,7 +24,7 @@ pub struct RestoreReport {
     pub saved: Option<String>,
 }
 
-/// The files that checkpoints omit, with the reasons; `None` if there are none.
+/// The files that checkpoints omit, with the reasons; `None` if they omit none.
 #[must_use]
 pub fn excluded_files(files: &BTreeMap<String, String>) -> Option<String> {
     let more = files.len().saturating_sub(SKIPPED_NAMED_MAX);

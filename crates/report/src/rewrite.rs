@@ -19,11 +19,9 @@ use moai_protocol::documents::queries::{QueryDocument, RewriteResult};
 /// A planned or written rewrite.
 #[derive(Clone, Debug, Default)]
 pub struct RewriteReport {
-    /// The searched files.
     pub coverage: SearchCoverage,
     /// Files that would change if they did not belong to other repositories, with that reason.
     pub foreign: Vec<SkippedFile>,
-    /// Number of replacements.
     pub edits: usize,
     /// Number of matches that contain a replaced match and were therefore not replaced.
     pub overlapping: usize,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{count_noun, sanitized_line, sanitized_name, sanitized_text};
 use moai_protocol::documents::rule_tests::{RuleTestFailure, RuleTestsDocument, UntestedRule};
 
-/// As text; with `verbose`, rules without snippets are named.
+/// As text; with `verbose`, rules without snippets are listed.
 #[must_use]
 pub fn text(report: &RuleTestsDocument, verbose: bool) -> String {
     let mut text = String::new();

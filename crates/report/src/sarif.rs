@@ -14,7 +14,6 @@ use moai_base::path::to_uri;
 use moai_base::verdict::Gap;
 use moai_scan::RuleFacts;
 
-/// Where the schema is published.
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 /// The root, which all paths are relative to.
@@ -191,7 +190,7 @@ fn rule(id: &str, finding: &Finding, facts: Option<&RuleFacts>) -> Value {
 fn weakness_tags(finding: &Finding) -> impl Iterator<Item = String> {
     finding.cwe.iter().flat_map(|id| {
         let number = id.strip_prefix("CWE-").unwrap_or(id);
-        // GitHub recognises a weakness by a tag with at least three digits.
+        // GitHub recognizes a weakness by a tag with at least three digits.
         [id.clone(), format!("external/cwe/cwe-{number:0>3}")]
     })
 }
@@ -213,7 +212,7 @@ fn rule_id(finding: &Finding) -> &str {
     if finding.code.is_empty() { &finding.sensor } else { &finding.code }
 }
 
-/// The id of a rule, which a project may have chosen, as it is shown.
+/// A displayable id of a rule, which a project may have chosen.
 fn shown_id(id: &str) -> String {
     one_line_name(id, LINE_CHARS_MAX)
 }

@@ -12,22 +12,17 @@ use moai_protocol::documents::servers::{
 /// An action on one server.
 #[derive(Clone, Debug)]
 pub struct ServerAction {
-    /// Server id.
     pub id: String,
-    /// Absolute root.
     pub root: String,
     /// `started`, `stopped` or `restarted`.
     pub action: &'static str,
-    /// Why it failed.
     pub reason: Option<String>,
 }
 
 /// The log of one server.
 #[derive(Clone, Debug)]
 pub struct ServerLogReport {
-    /// Server id.
     pub id: String,
-    /// Absolute root.
     pub root: String,
     /// Lines, the oldest first.
     pub lines: Vec<ServerLogLine>,
@@ -40,7 +35,6 @@ pub struct ServerLogLine {
     pub at_ms: u64,
     /// `stderr`, a message type, or `engine`.
     pub source: &'static str,
-    /// The line.
     pub text: String,
 }
 

@@ -8,7 +8,7 @@ use moai_protocol::documents::specs::{
     SpecFaultEntry, SpecListDocument, SpecListEntry,
 };
 
-/// What was created, and what to do with it.
+/// The created files, and the next step.
 #[must_use]
 pub fn created(document: &NewSpecDocument) -> String {
     let mut text = format!("created {}: {}\n", document.id, sanitized_line(&document.title));
@@ -82,7 +82,7 @@ fn fault_lines(faults: &[SpecFaultEntry]) -> String {
     faults.iter().map(line).collect()
 }
 
-/// The pivot points, and what is wrong with their file.
+/// The pivot points, and the faults of their file.
 #[must_use]
 pub fn pivot_list(document: &PivotPointsDocument) -> String {
     let mut text: String = document.points.iter().map(point_lines).collect();
@@ -124,7 +124,7 @@ pub fn pivot_verdict(document: &PivotCheckDocument) -> String {
     text
 }
 
-/// The context of `/moai-pivot` without arguments: the present points, and how to add others.
+/// The context of `/moai-pivot` without arguments: the present points, and how to add more.
 #[must_use]
 pub fn pivot_interview(document: &PivotPointsDocument) -> String {
     format!(

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::sanitized_name;
 use moai_protocol::documents::trust::{ProjectProgram, TrustDocument};
 
-/// What a trusted project runs, and whether this one is trusted.
+/// The programs that a trusted project runs, and whether this project is trusted.
 #[must_use]
 pub fn trust_text(document: &TrustDocument<'_>) -> String {
     let mut text = String::new();

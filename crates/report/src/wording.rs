@@ -23,8 +23,8 @@ impl BilingualPhrase {
         }
     }
 
-    /// The text with its placeholders filled in. Placeholders inside a part are left as they are; a
-    /// part has no line breaks, because it may hold foreign text.
+    /// The text with its placeholders filled in. Placeholders inside a part are left unchanged; a part has no
+    /// line breaks, because it may hold foreign text.
     pub(super) fn with(&self, language: MessageLanguage, parts: &[&str]) -> String {
         let mut text = String::new();
         let mut rest = self.template(language);

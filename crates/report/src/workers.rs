@@ -1,4 +1,4 @@
-//! The texts about workers: work trees with a loop each.
+//! The texts about workers: worktrees with a loop each.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -7,18 +7,17 @@ use super::{count_noun, sanitized_name};
 use moai_loops::state::LoopState;
 use moai_protocol::documents::loops::{WorkerEntry, WorkersDocument};
 
-/// One worker.
 #[derive(Clone, Debug)]
 pub struct LoopWorker {
-    /// Where its session is opened.
+    /// Folder in which its session is opened.
     pub root: PathBuf,
-    /// Its branch; `None` when HEAD of its work tree is on none.
+    /// Its branch; `None` if HEAD of its worktree is detached.
     pub branch: Option<String>,
     /// Its loop, as far as one was started there.
     pub state: Option<LoopState>,
 }
 
-/// What a user does with new workers.
+/// A user's next steps with new workers.
 #[must_use]
 pub fn started(workers: &[LoopWorker]) -> String {
     let number = count_noun(workers.len(), "worker");

@@ -1,4 +1,4 @@
-//! What readers see of a judgement.
+//! The text of a judgement, as readers see it.
 
 use serde_json::{Value, json};
 

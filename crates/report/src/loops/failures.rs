@@ -34,7 +34,7 @@ fn names_failure(line: &str) -> bool {
     STARTS.iter().any(|start| line.starts_with(start)) || ENDS.iter().any(|end| line.ends_with(end))
 }
 
-/// Whether a line is neither blank nor a horizontal rule.
+/// True if a line is neither blank nor a horizontal rule.
 fn has_words(line: &str) -> bool {
     line.chars().any(char::is_alphanumeric)
 }

@@ -1,4 +1,4 @@
-//! Why a loop was not started, with what would work instead, ready to be copied.
+//! Reasons why a loop was not started, with a working alternative, ready to be copied.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ const RUBRIC: &str = "\
 - Every new branch of the code has a test that fails without it.
 ";
 
-/// `--until checks` where nothing is checked: what the project's files suggest.
+/// `--until checks` in a project without checks: proposals from the project's files.
 #[must_use]
 pub fn no_checks(proposed: &[CheckCommand]) -> String {
     let mut text = "--until checks needs checks, and the project names none.".to_owned();

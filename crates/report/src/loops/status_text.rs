@@ -89,7 +89,7 @@ pub fn loop_history_document(state: &LoopState) -> LoopHistoryDocument<'_> {
     }
 }
 
-/// There is no loop to show; a damaged store has lost its loops.
+/// No loop exists; a damaged store has lost its loops.
 #[must_use]
 pub fn no_loop(damaged: Option<&Path>) -> String {
     match damaged {

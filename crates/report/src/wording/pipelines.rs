@@ -1,4 +1,4 @@
-//! The texts about the course of a pipeline: what can be done now, rounds of fixes, shell commands, the end.
+//! The texts about the course of a pipeline: the next steps, rounds of fixes, shell commands, the end.
 
 use super::BilingualPhrase;
 
