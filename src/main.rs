@@ -1,4 +1,4 @@
-//! The program: hands its arguments to `cli` and exits with what it says.
+//! The program: hands its arguments to `cli` and exits with its exit code.
 
 use std::process::ExitCode;
 

@@ -51,7 +51,6 @@ impl McpServer {
         answer.map_err(|_| ErrorData::internal_error("internal error", None))
     }
 
-    /// Names of the tools enabled in the project's options.
     async fn enabled_tools(&self) -> Result<Vec<String>, ErrorData> {
         let reply = self.call_handler(DaemonRequest::McpTools, None).await?;
         match reply.document.as_ref().and_then(|names| names.as_array()) {
@@ -116,8 +115,8 @@ impl ServerHandler for McpServer {
         }
     }
 
-    /// rmcp passes every request here that is none of its types, also one of a known method whose
-    /// parameters do not fit.
+    /// rmcp passes every request here that matches none of its types, also one of a known method with invalid
+    /// parameters.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -135,7 +134,6 @@ impl ServerHandler for McpServer {
     }
 }
 
-/// The methods of this server, by the protocol's names.
 const SERVED_METHODS: [&str; 4] = ["initialize", "ping", "tools/list", "tools/call"];
 
 fn no_such_tool(name: &str) -> ErrorData {

@@ -46,7 +46,7 @@ fn confirm_waiver(allow: &AllowArgs) -> Result<DaemonRequest, String> {
     {
         return Err("only a person at a terminal can allow a finding".to_owned());
     }
-    // If the terminal is gone, the input is empty, which counts as no.
+    // If the terminal is closed, the input is empty, which counts as no.
     let _ = write!(stderr, "Type the id again to allow {}: ", allow.id);
     let mut typed = String::new();
     let _ = std::io::stdin().read_line(&mut typed);

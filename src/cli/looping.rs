@@ -80,7 +80,7 @@ fn refreeze(args: &CliArgs, arguments: &RefreezeArgs) -> CommandReply {
         return asked;
     }
     let mut typed = String::new();
-    // If the terminal is gone, the input is empty, which is no code.
+    // If the terminal is closed, the input is empty, which is not a valid code.
     let _ = std::io::stdin().read_line(&mut typed);
     request.code = Some(typed.trim().to_owned());
     client::send_request(args.root.as_deref(), DaemonRequest::LoopRefreeze(request), false)

@@ -13,9 +13,9 @@ use moai_protocol::control::{
     CommandReply, DaemonRequest, MemoryAddition, MemoryOperation, MemoryRequest, MemoryScope,
 };
 
-/// Stands for stdin.
+/// Argument for stdin.
 const STDIN: &str = "-";
-/// Where a handler in this process finds stdin.
+/// Path at which a handler in this process finds stdin.
 const STDIN_FILE: &str = "/dev/stdin";
 
 pub(super) fn run(args: &CliArgs, command: &MemoryCommand) -> CommandReply {

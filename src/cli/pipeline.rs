@@ -67,7 +67,7 @@ fn send_with_code(
         return asked;
     }
     let mut typed = String::new();
-    // If the terminal is gone, the input is empty, which is no code.
+    // If the terminal is closed, the input is empty, which is not a valid code.
     let _ = std::io::stdin().read_line(&mut typed);
     let code = Some(typed.trim().to_owned());
     send(args, operation(TerminalProof { is_at_terminal, code }))

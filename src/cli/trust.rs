@@ -20,8 +20,8 @@ pub(super) fn run(args: &CliArgs, arguments: &TrustArgs) -> CommandReply {
     client::send_request(args.root.as_deref(), request, false)
 }
 
-/// Asks a person at a terminal whether the project is trusted, if it names or contains programs and
-/// the user has not decided about them. `in_process` is for commands that start no daemon.
+/// Asks a person at a terminal whether the project is trusted, if it configures or contains programs and the
+/// user has not decided about them. `in_process` is for commands that start no daemon.
 pub(super) fn ask_at_terminal(args: &CliArgs, in_process: bool) {
     let mut stderr = std::io::stderr();
     let is_asked = std::io::stdin().is_terminal() && stderr.is_terminal() && !args.quiet;
@@ -38,7 +38,7 @@ pub(super) fn ask_at_terminal(args: &CliArgs, in_process: bool) {
     if !is_open || shown["programs"].as_array().is_none_or(Vec::is_empty) {
         return;
     }
-    // If the terminal is gone, the input is empty, which decides nothing.
+    // If the terminal is closed, the input is empty, which decides nothing.
     let _ = write!(stderr, "{}Let them run? [y/n] ", send(TrustAction::Show, false).stdout);
     let mut typed = String::new();
     let _ = std::io::stdin().read_line(&mut typed);

@@ -1,5 +1,5 @@
-//! The client's lines, before rmcp reads them: it answers a request whose parameters are no object as if
-//! it were no request, and without its id, so that the client waits.
+//! The client's lines, before rmcp reads them. rmcp answers a request whose parameters are not an object as
+//! if it were not a request, and without its id, so that the client waits.
 
 use std::io::Write as _;
 
@@ -70,7 +70,7 @@ async fn skip_line(input: &mut (impl AsyncBufRead + Unpin)) -> std::io::Result<(
     }
 }
 
-/// The line to pass on in place of a message whose parameters are no object: a request that rmcp knows
+/// The line to pass on in place of a message whose parameters are not an object: a request that rmcp knows
 /// and the server refuses, or nothing for a notification. `None` for every other line.
 fn without_unfit_parameters(line: &[u8]) -> Option<Vec<u8>> {
     let message: Value = serde_json::from_slice(line).ok()?;

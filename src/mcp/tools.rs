@@ -29,17 +29,14 @@ pub const INSTRUCTIONS: &str = "Diagnostics, symbol lookups and renames from lan
 
 /// Default time for language servers, in seconds, as on the command line.
 const TIMEOUT_SECS: u64 = 120;
-/// Maximum for `timeout_secs`.
 const TIMEOUT_SECS_MAX: u64 = 3600;
 
 /// Side effects of a tool.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ToolEffect {
-    /// None.
     Reads,
     /// Changes the engine's state, but no file.
     Controls,
-    /// May write files.
     Writes,
 }
 
@@ -52,7 +49,7 @@ pub struct McpTool {
     effect: ToolEffect,
     input: Value,
     output: Value,
-    /// Converts a call's arguments to a request; the error says what is wrong with them.
+    /// Converts a call's arguments to a request; the error describes what is invalid.
     pub request: fn(Value) -> Result<DaemonRequest, String>,
 }
 
@@ -142,7 +139,7 @@ fn root_schema<T: JsonSchema>(mut settings: SchemaSettings) -> Value {
     settings.inline_subschemas = true;
     let settings = settings.with_transform(RecursiveTransform(without_format));
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
-    // They name and describe a Rust type; a tool has a name and a description of its own.
+    // They are the name and description of a Rust type; a tool has its own.
     schema.remove("title");
     schema.remove("description");
     schema.to_value()
