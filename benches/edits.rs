@@ -41,7 +41,6 @@ const STEPS: usize = 40;
 const PROJECTS: [&PastProject; 3] = [&REQUESTS_PAST, &RXJS_PAST, &HECK_PAST];
 /// Honest edits of each project with a past, and as many breaking ones.
 const TRIAL_EDITS: usize = 20;
-/// The seed.
 const SEED: u64 = 1;
 
 fn main() -> ExitCode {
@@ -82,7 +81,7 @@ fn main() -> ExitCode {
     ExitCode::from(if is_good { table.exit_code() } else { table::EXCEEDED })
 }
 
-/// Tries one project with a past; none when its server is not there, which the table says.
+/// Tries one project with a past; none if its server is not installed, which the table reports.
 fn trial(
     sandbox: &Sandbox,
     project: &'static PastProject,
@@ -105,7 +104,7 @@ fn number(name: &str, default: usize) -> usize {
     value.map_or(default, |value| value.parse().expect("the variable is a number"))
 }
 
-/// Plays with one server and measures its answers; returns what was wrong.
+/// Plays with one server and measures its answers; returns its wrong answers.
 fn one(
     sandbox: &Sandbox,
     server: &'static Server,

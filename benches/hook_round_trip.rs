@@ -1,4 +1,4 @@
-//! What the program costs its host: `cargo bench --bench hook_round_trip`.
+//! Cost of the program for its host: `cargo bench --bench hook_round_trip`.
 //!
 //! Machines differ and are shared, so no budget is a time: each is a ratio of two things measured
 //! alternately in this run, except the memory of the idle daemon, the time of a loop's Stop, and the

@@ -1,14 +1,14 @@
-//! Precision and recall of the built-in rules on samples that others labelled, per weakness.
+//! Precision and recall of the built-in rules on samples labelled by third parties, per weakness.
 //!
 //! ```text
 //! python3 benches/labelled/collect.py FOLDER
 //! cargo bench --bench labelled -- FOLDER [WEAKNESS]
 //! ```
 //!
-//! A labelled place is found when a finding of its weakness touches its lines. A finding of a weakness
-//! that the sample's set labels is false when it touches no labelled place of that weakness;
-//! findings of other weaknesses are not judged. Related weaknesses count as one
-//! ([`FAMILIES`]). With a weakness in the arguments, the missed and the false places are listed.
+//! A labelled place is found when a finding of its weakness touches its lines. A finding of a weakness that
+//! the sample's set labels is false when it touches no labelled place of that weakness; findings of other
+//! weaknesses are not judged. Related weaknesses count as one ([`FAMILIES`]). With a weakness in the
+//! arguments, lists the missed and the false places.
 //!
 //! It measures no time.
 
@@ -24,7 +24,7 @@ use moai_base::path::RelPath;
 use moai_scan::{RuleSet, scan_text};
 use serde::Deserialize;
 
-/// Weaknesses that sets and rules name differently for the same thing; the first stands for all.
+/// Weaknesses that sets and rules call by different names; the first represents all of them.
 const FAMILIES: &[&[&str]] = &[
     &["CWE-22", "CWE-23", "CWE-36", "CWE-73", "CWE-98"],
     &["CWE-78", "CWE-77", "CWE-88", "CWE-155"],
@@ -57,7 +57,7 @@ struct Sample {
 
 #[derive(Deserialize)]
 struct Place {
-    /// First and last, counted from 1; `None` stands for the whole text.
+    /// First and last, counted from 1; `None` for the whole text.
     lines: Option<(u32, u32)>,
     groups: Vec<String>,
 }
@@ -96,7 +96,7 @@ fn findings(sample: &Sample) -> Vec<Finding> {
     scan_text(RuleSet::built_in(), &path, &sample.text, hash).findings
 }
 
-/// Counts one sample; what is missed or false in the weakness of interest goes to `listed`.
+/// Counts one sample; misses and false findings in the weakness of interest go to `listed`.
 fn count(
     sample: &Sample,
     spoken_of: &BTreeSet<String>,

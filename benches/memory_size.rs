@@ -1,6 +1,6 @@
-//! What the memory of 1,000 typical sessions takes on disk: `cargo bench --bench memory_size`. Half a year
-//! of sessions in four projects, with a pass of retention each week; and how much
-//! processor time each step of a pass takes, which delays searches and writes. `MOAI_RALPH_MEMORY_SESSIONS` sets their number. Ends with 1 when a
+//! Size on disk of the memory of 1,000 typical sessions: `cargo bench --bench memory_size`. Half a year of
+//! sessions in four projects, with a pass of retention each week; and the processor time of each step of a
+//! pass, which delays searches and writes. `MOAI_RALPH_MEMORY_SESSIONS` sets their number. Ends with 1 when a
 //! budget is exceeded.
 
 use std::env;
@@ -30,7 +30,7 @@ const PROJECT_BYTES_MAX: u64 = 100 << 20;
 const DISK_MB_MAX: f64 = 60.0;
 const STEP_MS_MAX: f64 = 50.0;
 
-// What a session leaves behind.
+// Observations of one session.
 const PROMPTS: u64 = 8;
 const EDITS: u64 = 50;
 const FIXES: u64 = 8;

@@ -28,10 +28,10 @@ use sameness::program::Program;
 use sameness::{compare, files, plain};
 use support::Sandbox;
 
-/// How many times as fast as the program a cold scan of a project with the built-in rules is, at
-/// least. With few rules both do little more than parse, with the same parsers.
+/// Minimum ratio of the program's time to that of a cold scan of a project with the built-in rules. With few
+/// rules both do little more than parse, with the same parsers.
 const COLD_RATIO_MIN: f64 = 1.6;
-/// How many times as fast as the program a repeated scan of an unchanged project is, at least.
+/// Minimum ratio of the program's time to that of a repeated scan of an unchanged project.
 const AGAIN_RATIO_MIN: f64 = 30.0;
 /// Memory of a cold scan of 500,000 lines, at most, in MB (10⁶ bytes).
 const MEMORY_MB_MAX: f64 = 150.0;
@@ -43,10 +43,9 @@ const RULE_SHARE_MAX: f64 = 0.05;
 const PAIRS: usize = 7;
 /// Scans of one text.
 const FILE_SCANS: usize = 200;
-/// Threads of both.
 const THREADS: usize = 2;
 
-/// Prints what it measures, and says whether its budget is kept.
+/// Prints its measurements; true if its budget is kept.
 type Section = fn(&Sandbox) -> bool;
 
 fn main() -> ExitCode {
@@ -73,7 +72,7 @@ fn say(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 
-/// A project of its own with this code and these rules.
+/// A separate project with this code and these rules.
 fn lay(sandbox: &Sandbox, name: &str, code: &CodeBase, rules: &[(String, String)]) -> PathBuf {
     let project = sandbox.base().join("projects").join(name).join(code.name);
     fs::create_dir_all(&project).expect("the sandbox is writable");
@@ -112,7 +111,7 @@ fn same(sandbox: &Sandbox) -> bool {
     is_same
 }
 
-/// Compares a cold scan of a project, in a process of its own, with the program.
+/// Compares a cold scan of a project, in a separate process, with the program.
 fn cold(sandbox: &Sandbox) -> bool {
     let program = Program::installed();
     let mut kept = true;
@@ -210,7 +209,7 @@ fn file(sandbox: &Sandbox) -> bool {
     p95 <= FILE_MAX
 }
 
-/// What each built-in rule takes of a scan's time.
+/// Share of each built-in rule in a scan's time.
 fn rules(sandbox: &Sandbox) -> bool {
     let mut kept = true;
     for code in code::ALL {
@@ -221,7 +220,7 @@ fn rules(sandbox: &Sandbox) -> bool {
             let path = RelPath::below(&project, &file).expect("below the root");
             let Ok(text) = fs::read_to_string(&file) else { continue };
             let hash = ContentHash::of_bytes(text.as_bytes());
-            // What is before the first try is reading and parsing.
+            // The time before the first try is for reading and parsing.
             let mut last = None;
             let mut tried = |rule: &str| {
                 let cost = last.map_or(Duration::ZERO, |last: Instant| last.elapsed());

@@ -1,8 +1,8 @@
-//! Whether the daemon grows: `cargo bench --bench soak`. Many sessions in many projects send hooks to one
-//! daemon; some clients are killed in the middle of a call, some send garbage.
+//! Growth of the daemon: `cargo bench --bench soak`. Many sessions in many projects send hooks to one daemon;
+//! some clients are killed in the middle of a call, some send garbage.
 //!
-//! `MOAI_RALPH_SOAK_HOOKS` sets the number of hooks, `MOAI_RALPH_SOAK_SEED` their sequence. Ends with
-//! 1 when a budget is exceeded, and panics when an answer is wrong or a process is left.
+//! `MOAI_RALPH_SOAK_HOOKS` sets the number of hooks, `MOAI_RALPH_SOAK_SEED` their sequence. Ends with 1 when
+//! a budget is exceeded, and panics when an answer is wrong or a process is left over.
 
 #[path = "soak/resources.rs"]
 mod resources;

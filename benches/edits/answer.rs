@@ -16,7 +16,7 @@ pub(crate) struct ReportedError {
 }
 
 impl ReportedError {
-    /// Whether a batch result has this error.
+    /// True if a batch result has this error.
     pub(crate) fn is_in(&self, truth: &Truth) -> bool {
         truth.has(&self.path, self.line, &self.code)
     }
@@ -27,20 +27,18 @@ impl ReportedError {
 pub(crate) struct Answer {
     /// Errors of the language server.
     pub(crate) errors: Vec<ReportedError>,
-    /// Files called clean.
     pub(crate) clean: Vec<String>,
     /// Why something was not measured.
     pub(crate) gaps: Vec<String>,
-    /// Whether the text leaves findings out.
+    /// True if the text leaves findings out.
     pub(crate) is_cut: bool,
-    /// Whether a Stop completed its loop.
+    /// True if a Stop completed its loop.
     pub(crate) is_complete: bool,
-    /// The whole text.
     pub(crate) text: String,
 }
 
 impl Answer {
-    /// Whether the Stop says that it did not measure the files that a configuration concerns.
+    /// True if the Stop reports that it did not measure the files that a configuration concerns.
     pub(crate) fn leaves_out_other_sources(&self) -> bool {
         self.text.contains("other source files (their configuration changed")
     }
@@ -93,7 +91,7 @@ impl Answer {
         self
     }
 
-    /// Whether an error at this place is reported.
+    /// True if an error at this place is reported.
     pub(crate) fn names(&self, path: &str, line: u32) -> bool {
         self.errors.iter().any(|error| error.path == path && error.line == line)
     }

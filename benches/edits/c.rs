@@ -8,7 +8,6 @@ use super::stage::Stage;
 use super::truth::{Truth, output_of};
 use crate::download::crate_folder;
 
-/// The compiled files.
 const UNITS: [&str; 12] = [
     "adler32.c",
     "compress.c",

@@ -21,7 +21,7 @@ pub(crate) struct Download {
 }
 
 impl Download {
-    /// Unpacks it into a folder of its own below this one.
+    /// Unpacks it into a separate folder below this one.
     pub(crate) fn unpacked(&self, base: &Path) -> PathBuf {
         let cache = package_cache();
         let _lock = lock_packages(&cache);
@@ -43,14 +43,14 @@ impl Download {
     }
 }
 
-/// The folder of what registries have sent.
+/// The folder of downloads from registries.
 pub(crate) fn package_cache() -> PathBuf {
     let cache = test_cache().join("packages");
     fs::create_dir_all(&cache).expect("the cache folder is writable");
     cache
 }
 
-/// Every test is a process of its own, and two of them may want the same file.
+/// Every test runs in its own process, and two of them may need the same file.
 pub(crate) fn lock_packages(cache: &Path) -> fs::File {
     let lock = fs::File::create(cache.join("lock")).expect("the cache folder is writable");
     lock.lock().expect("a local file can be locked");
@@ -83,7 +83,7 @@ pub(crate) fn crate_folder(name: &str) -> PathBuf {
     crate_folder_by(cargo(), name)
 }
 
-/// The same, found by a cargo with settings of its own.
+/// The same, found by a cargo with its own settings.
 pub(crate) fn crate_folder_by(mut cargo: Command, name: &str) -> PathBuf {
     // Without a platform cargo asks for the crates of all of them, which no build downloads.
     cargo.args(["metadata", "--locked", "--format-version", "1", "--filter-platform"]);

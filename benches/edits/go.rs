@@ -8,7 +8,7 @@ use super::servers::Server;
 use super::stage::Stage;
 use super::truth::{Truth, output_of, place};
 
-/// What is copied; an import of one of them is an import of the copy.
+/// The copied packages; an import of one of them is an import of the copy.
 const PACKAGES: [&str; 3] = ["token", "scanner", "ast"];
 
 /// Type-checks every package of the module, broken imports or not: `go build` is silent about a

@@ -6,7 +6,6 @@ use super::servers::Server;
 use super::stage::Stage;
 use super::truth::{Truth, output_of, place};
 
-/// Classes.
 const CLASSES: usize = 12;
 
 /// Without a build file the server guesses where the packages begin, and not always right.
@@ -76,7 +75,7 @@ fn lay(stage: &Stage<'_>) {
     stage.write(".gitignore", ".settings/\nbin/\n");
 }
 
-/// javac; after errors in names it goes on to the rest.
+/// javac; after errors in names it continues with the rest.
 pub(crate) fn truth(stage: &Stage<'_>, _: &Server) -> Truth {
     let classes = outside_path(stage, "classes");
     std::fs::create_dir_all(&classes).expect("the sandbox is writable");

@@ -11,7 +11,7 @@ const PLANTED_MAX: usize = 4;
 /// Broken exports at once.
 const BROKEN_MAX: usize = 1;
 
-/// What a step does.
+/// Kind of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Introduce,
@@ -46,12 +46,12 @@ const KINDS: [Kind; 17] = [
     Kind::Nothing,
 ];
 
-/// Who writes a change.
+/// Writer of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Writer {
-    /// The host's editing tool, whose hook names the file.
+    /// The host's editing tool, whose hook reports the file.
     Tool,
-    /// A shell command, whose hook names no file.
+    /// A shell command, whose hook reports no file.
     Command,
     /// A shell command that sets the file's time back, as `cp -p` or `tar` do.
     OlderCopy,
@@ -64,13 +64,12 @@ pub(crate) enum Writer {
 }
 
 impl Writer {
-    /// Whether no hook names the file.
+    /// True if no hook reports the file.
     pub(crate) fn is_hidden(self) -> bool {
         self != Self::Tool
     }
 }
 
-/// One step.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     pub(crate) kind: Kind,
@@ -147,12 +146,12 @@ impl Board {
         }
     }
 
-    /// Whether the program is restarted before the next checkpoint.
+    /// True if the program is restarted before the next checkpoint.
     pub(crate) fn is_restarted(&mut self) -> bool {
         self.random.below(4) == 0
     }
 
-    /// Files whose text or name is not the committed one, and that are there.
+    /// Existing files whose text or name differs from the committed one.
     pub(crate) fn changed(&self) -> Vec<String> {
         let differs = |(path, text): &(&String, &String)| self.start.get(*path) != Some(text);
         self.texts.iter().filter(differs).map(|(path, _)| path.clone()).collect()
@@ -164,7 +163,7 @@ impl Board {
         Duration::from_millis(u64::try_from(self.random.below(ms)).unwrap_or_default())
     }
 
-    /// Whether an export is broken or a file has its new name.
+    /// True if an export is broken or a file has its new name.
     pub(crate) fn has_broken_exports(&self) -> bool {
         let is_broken =
             |it: &TextSwitch| self.texts.get(it.file).is_none_or(|text| text.contains(it.to));
@@ -212,7 +211,7 @@ impl Board {
             let error = kind_of(self.package, wrong, number)?;
             let other = self.random.one_of(&self.package.places(&after)).copied();
             self.planted += 1;
-            // The same error elsewhere is another one; at the same line it would be the same.
+            // The same error at a different line is a different error; at the same line it would be the same.
             after = match other.filter(|other| *other != at && self.random.below(2) == 0) {
                 Some(other) => self.package.plant(&after, other, self.planted, error),
                 None => self.package.plant(&after, at, self.planted, error + 1),

@@ -18,7 +18,7 @@ pub(crate) struct TextSwitch {
     pub(crate) to: &'static str,
 }
 
-/// Correct files that nothing uses, `#` stands for a number.
+/// Correct files that nothing uses; `#` is replaced by a number.
 #[derive(Debug)]
 pub(crate) struct Filler {
     pub(crate) file: &'static str,
@@ -32,15 +32,14 @@ pub(crate) struct Outsider {
     pub(crate) text: &'static str,
 }
 
-/// A package.
 #[derive(Debug)]
 pub(crate) struct Package {
     /// Writes the sources and the project's configuration.
     pub(crate) lay: fn(&Stage<'_>),
-    /// Folders with sources, and the endings of the files whose texts the play follows.
+    /// Folders with sources, and the extensions of the files whose texts the play follows.
     pub(crate) folders: &'static [&'static str],
     pub(crate) endings: &'static [&'static str],
-    /// Files that get errors of their own.
+    /// Files into which errors are written.
     pub(crate) edited: &'static [&'static str],
     /// Changes of exports that break files which use them.
     pub(crate) breaks: &'static [TextSwitch],
@@ -50,9 +49,9 @@ pub(crate) struct Package {
     pub(crate) moves: &'static [(&'static str, &'static str)],
     pub(crate) filler: Filler,
     pub(crate) outsider: Option<Outsider>,
-    /// Whether a statement may follow this line.
+    /// True if a statement may follow this line.
     pub(crate) is_head: fn(&str) -> bool,
-    /// Statements that are errors, each with another message; `#` stands for a number.
+    /// Statements that are errors, each with a different message; `#` is replaced by a number.
     pub(crate) errors: &'static [&'static str],
 }
 
@@ -120,7 +119,7 @@ pub(crate) fn mended(text: &str, number: usize) -> String {
     text.split_inclusive('\n').filter(|line| !line.contains(&mark)).collect()
 }
 
-/// Whether a file name has this ending, without the dot.
+/// True if a file name has this extension, without the dot.
 pub(crate) fn has_ending(name: &str, ending: &str) -> bool {
     Path::new(name).extension().is_some_and(|it| it == ending)
 }

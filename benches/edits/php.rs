@@ -10,9 +10,8 @@ use super::stage::Stage;
 use super::truth::Truth;
 use crate::raw_client::{RawClient, Start};
 
-/// Files.
 const FILES: usize = 12;
-/// A fresh server that has indexed the project and says nothing for so long has said all: it thinks
+/// A fresh server that has indexed the project and is silent for this long has reported everything: it works
 /// for one second after a change.
 const QUIET: Duration = Duration::from_millis(2_500);
 
@@ -64,7 +63,7 @@ fn lay(stage: &Stage<'_>) {
     stage.write("composer.json", "{\"name\": \"play/play\"}\n");
 }
 
-/// A new server of the same kind, because there is no batch tool.
+/// A new server of the same kind, because PHP has no batch tool.
 pub(crate) fn truth(stage: &Stage<'_>, server: &Server) -> Truth {
     let files = stage.files_in("src");
     let mut client = RawClient::start(Start {

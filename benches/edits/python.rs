@@ -11,7 +11,7 @@ use super::truth::{Truth, line_in, output_of};
 use crate::download::PACKAGING;
 use crate::past::problems::{CodeProblem, ProblemSet};
 
-/// Two modules have older errors, more than a Stop names, so the configuration leaves them out.
+/// Two modules have older errors, more than a Stop lists, so the configuration leaves them out.
 const CONFIGURATION: &str = "{\"include\": [\"packaging\"], \"typeCheckingMode\": \"standard\",\n \
      \"ignore\": [\"packaging/markers.py\", \"packaging/_parser.py\"]}\n";
 

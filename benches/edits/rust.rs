@@ -60,7 +60,7 @@ pub(crate) const PACKAGE: Package = Package {
     is_head: |line| {
         let line = line.trim_start();
         let line = line.strip_prefix("pub ").unwrap_or(line);
-        // What is wrong in a macro is wrong at each of its uses, and the compiler names one.
+        // An error in a macro is reported at each of its uses, and the compiler reports one of them.
         line.starts_with("fn ") && line.ends_with('{') && !line.contains('$')
     },
     errors: &["    let _bench_#_: [u8; #] = ();", "    let _bench_#_ = nowhere_#;"],
@@ -120,8 +120,8 @@ pub(crate) fn problems(stage: &Stage<'_>, _: &Server) -> ProblemSet {
     problems
 }
 
-/// The language server's own word about one file, from a process that knows no earlier text. The
-/// compiler stops at the first kind of error, so what it does not list may still be true.
+/// The language server's own result for one file, from a process that has seen no earlier text. The compiler
+/// stops at the first kind of error, so an error that it does not list may still be true.
 pub(crate) fn afresh(stage: &Stage<'_>, server: &Server, path: &str) -> Truth {
     let mut client = RawClient::start(Start {
         command: server.command(stage).expect("a server that is not there is not played"),

@@ -1,12 +1,12 @@
-//! The score of a play: what was wrong in the program's answers.
+//! The score of a play: wrong answers of the program.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Files broken by a change elsewhere that the Stop names, in percent.
+/// Percentage of the files broken by a change elsewhere that the Stop must list.
 pub(crate) const DEPENDENTS_PERCENT_MIN: f64 = 95.0;
 
-/// How many were expected and how many were found, at which occasion.
+/// Numbers of expected and found errors, by occasion.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Found {
     pub(crate) expected: usize,
@@ -53,9 +53,9 @@ pub(crate) struct Score {
     pub(crate) dependents: Found,
     /// Why something was not measured, and how often.
     pub(crate) gaps: BTreeMap<String, usize>,
-    /// What hooks of edits took that were answered whole.
+    /// Durations of edit hooks that were answered completely.
     pub(crate) times: Vec<Duration>,
-    /// What was done and said, one line each.
+    /// Actions and answers, one line each.
     pub(crate) journal: Vec<String>,
 }
 
@@ -97,7 +97,7 @@ impl Score {
         .concat()
     }
 
-    /// Counts the reasons of one answer; the names and numbers in them do not matter.
+    /// Counts the reasons of one answer; names and numbers in them are ignored.
     pub(crate) fn count_gaps(&mut self, gaps: &[String]) {
         for gap in gaps {
             let inside = gap.split_once(" (").and_then(|(_, rest)| rest.strip_suffix(')'));

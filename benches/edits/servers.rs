@@ -14,45 +14,41 @@ use super::truth::Truth;
 use super::{c, go, java, php, python, rust, typescript};
 use crate::support::{Sandbox, test_cache};
 
-/// How the least client of this server knows what is wrong after a change: not when the right list
-/// comes by, because only a bench knows which that is, but when no other can follow.
+/// How a minimal client of this server knows the errors after a change: not when the right list arrives,
+/// because only a bench can recognize it, but when no other list can follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Natural {
     /// It asks with `textDocument/diagnostic`, and the answer is for the text sent before.
     Pull,
-    /// A publish names the version, and there is one for each.
+    /// A publish carries the version, and each version gets one.
     Publish,
-    /// A publish names the version; another may follow until `textDocument/clangd.fileStatus` is
-    /// idle.
+    /// A publish carries the version; another may follow until `textDocument/clangd.fileStatus` is idle.
     PublishAndIdle,
-    /// A publish names no version, and another may follow: it is the last when the server was quiet
-    /// for as long as the catalogue says, or the engine waits where it does not.
+    /// A publish carries no version, and another may follow: it is the last when the server was quiet for the
+    /// catalogue's time, or for the engine's wait if the catalogue has none.
     PublishAndQuiet,
-    /// It writes the file, says so, hears `cargo check` begin and end, and asks.
+    /// It writes the file, notifies the server, waits for `cargo check` to begin and end, and asks.
     SaveAndCheck,
 }
 
-/// One language server.
 #[derive(Debug)]
 pub(crate) struct Server {
     /// Its id in the catalogue, and the sensor's name.
     pub(crate) name: &'static str,
     pub(crate) language: &'static str,
     pub(crate) package: &'static Package,
-    /// Its program's name.
     pub(crate) command: &'static str,
     /// LSP's id of the played language.
     pub(crate) language_id: &'static str,
     pub(crate) natural: Natural,
     /// `initializationOptions` of the comparing client.
     pub(crate) initialization: &'static str,
-    /// Whether the project must say that it wants this server and not the language's first.
+    /// True if the project must select this server instead of the language's first.
     pub(crate) is_chosen: bool,
     /// Files that the project needs for this server, with their texts.
     pub(crate) files: &'static [(&'static str, &'static str)],
     pub(crate) truth: fn(&Stage<'_>, &Self) -> Truth,
-    /// What a server that was just started says of one file, where the batch tool does not reach
-    /// all that is true.
+    /// The result of a newly started server for one file, if the batch tool does not report all true errors.
     pub(crate) afresh: Option<fn(&Stage<'_>, &Self, &str) -> Truth>,
 }
 
@@ -206,7 +202,7 @@ impl Server {
         Duration::from_millis(self.spec().publishes.quiet_ms.unwrap_or(PUSH_QUIET_MS))
     }
 
-    /// Puts what the catalogue installs into the sandbox's data folder; `Err` says what is missing.
+    /// Copies the catalogue's installation into the sandbox's data folder; `Err` is the missing part.
     pub(crate) fn install(&self, sandbox: &Sandbox) -> Result<(), String> {
         if self.program().is_some() {
             return Ok(());
@@ -227,7 +223,7 @@ impl Server {
         Some(command)
     }
 
-    /// Its program: what `server install` put into the downloads, else the first on PATH.
+    /// Its program: the one that `server install` put into the downloads, else the first on PATH.
     pub(crate) fn program(&self) -> Option<PathBuf> {
         let bins = ["node_modules/.bin", "bin", "venv/bin", "jre/bin"];
         let installed = self.installed();
@@ -263,7 +259,7 @@ pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
     found.into_iter().find(|program: &PathBuf| Path::is_file(program))
 }
 
-/// Lets toolchains find what they keep in the developer's home.
+/// Lets toolchains find their files in the developer's home.
 pub(crate) fn environment(sandbox: &mut Sandbox) {
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
     for (name, folder) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")] {

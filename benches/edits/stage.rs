@@ -17,7 +17,7 @@ use crate::support::{Output, SESSION, Sandbox, finish, write_file};
 /// The folder of a nested project in its repository.
 const NESTED: &str = "packages/play";
 
-/// What surrounds the project.
+/// Surroundings of the project.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StageLayout {
     /// The host and the shells name the project by a symbolic link.
@@ -26,7 +26,7 @@ pub(crate) struct StageLayout {
     pub(crate) is_nested: bool,
     /// Git ignores the files whose exports break, as it ignores generated code.
     pub(crate) ignores_exports: bool,
-    /// Every second call comes from a shell whose PATH finds the same programs in other folders.
+    /// Every second call comes from a shell whose PATH finds the same programs in different folders.
     pub(crate) has_two_shells: bool,
     /// A command of the play changes as many files as the checkout of a distant commit.
     pub(crate) has_checkout: bool,
@@ -56,7 +56,7 @@ pub(crate) struct Stage<'s> {
 }
 
 impl<'s> Stage<'s> {
-    /// An empty project of this name that is a repository of its own.
+    /// An empty project of this name with its own repository.
     pub(crate) fn new(sandbox: &'s Sandbox, name: &str) -> Self {
         Self::with_layout(sandbox, name, StageLayout::default())
     }
@@ -80,7 +80,7 @@ impl<'s> Stage<'s> {
         self.root.join(relative)
     }
 
-    /// The path by which the host names a file.
+    /// The path by which the host reports a file.
     fn shown_path(&self, relative: &str) -> PathBuf {
         self.shown_root().join(relative)
     }

@@ -12,7 +12,7 @@ const UNMEASURED: u8 = 4;
 
 /// Errors of the edited file that are found, in percent.
 const OWN_PERCENT_MIN: f64 = 100.0;
-/// How many times as long as the least client that knows as much an answer may take.
+/// Maximum ratio of an answer's time to that of a minimal client with the same knowledge.
 const RATIO_MAX: f64 = 1.15;
 /// Resident memory of the engine without its servers, in MB (10⁶ bytes).
 const RSS_MB_MAX: f64 = 80.0;
@@ -143,7 +143,7 @@ impl fmt::Display for Row {
         let timing = self.timing.as_ref().ok();
         let of = |time: fn(&Timing) -> std::time::Duration| ms(timing.map(time));
         let ratio = timing.map_or("-".to_owned(), |it| format!("{:.2}", it.ratio()));
-        // One server says a whole document here.
+        // One server reports a whole document as its version.
         let version: String = score.version.chars().take(9).collect();
         let excess = self.excess();
         let verdict = if excess.is_empty() {

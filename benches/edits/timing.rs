@@ -1,10 +1,10 @@
 //! Compares the time of an answer with that of a minimal client of the same server that knows as much,
 //! alternately, both warm.
 //!
-//! The hook is a process, the other client is not: what a hook takes that asks no server at all
-//! (start of the process, the way to the daemon and back, the project's options) is measured in the
-//! same run and not held against the answer. Of the client there are two times: until it has seen
-//! the right list, which only a bench can recognise, and until it can know that this was the last.
+//! The hook is a process, the other client is not: the time of a hook that asks no server at all (start of
+//! the process, the way to the daemon and back, the project's options) is measured in the same run and
+//! subtracted from the answer. The client has two times: until it has seen the right list, which only a bench
+//! can recognize, and until it can know that this was the last.
 
 use std::fs;
 use std::thread::sleep;
@@ -23,10 +23,9 @@ const PAIRS: usize = 10;
 const WARM_UP: usize = 2;
 /// Pause between two edits, so that no measurement includes a server's work after its answer.
 const PAUSE: Duration = Duration::from_millis(500);
-/// A file of which no sensor speaks.
+/// A file that no sensor handles.
 const UNASKED: &str = "notes.txt";
 
-/// Middle times.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timing {
     /// Of the hook, from before its process starts to after it has ended.
@@ -37,18 +36,18 @@ pub(crate) struct Timing {
     pub(crate) seen: Duration,
     /// Until it knows that no other follows.
     pub(crate) known: Duration,
-    /// Hooks whose answer was left to the next one, because it took longer than usual by far; they
-    /// are in none of the times, and the hook after each is not either.
+    /// Hooks whose answer was left to the next one, because it took far longer than usual; neither they nor
+    /// the hook after each are in the times.
     pub(crate) late: usize,
 }
 
 impl Timing {
-    /// What the engine takes for the answer, without what every hook takes.
+    /// The engine's time for the answer, without the time of every hook.
     pub(crate) fn answer(&self) -> Duration {
         self.hook.saturating_sub(self.bare)
     }
 
-    /// How many times as long as the least client's the engine's answer takes.
+    /// Ratio of the engine's time to that of the minimal client.
     pub(crate) fn ratio(&self) -> f64 {
         self.answer().as_secs_f64() / self.known.as_secs_f64()
     }
@@ -64,7 +63,7 @@ struct Times {
     late: usize,
 }
 
-/// `Err` says why one of the clients has no answer.
+/// `Err` is the reason why one of the clients has no answer.
 pub(crate) fn measure(stage: &Stage<'_>, server: &'static Server) -> Result<Timing, String> {
     let file = server.package.edited[0];
     let clean = stage.read(file);
@@ -75,8 +74,8 @@ pub(crate) fn measure(stage: &Stage<'_>, server: &'static Server) -> Result<Timi
             times = Times::default();
         }
         for is_wrong in [true, false] {
-            // Each has a text of its own, because a server may remember what it saw; and each is
-            // the first in turn, because the other's server may still be at work.
+            // Each has a different text, because a server may remember what it saw; and each is the first in
+            // turn, because the other's server may still be working.
             for turn in 0..2 {
                 let is_hook = (pair + turn) % 2 == 0;
                 let number = pair * 2 + usize::from(is_hook);
@@ -141,11 +140,11 @@ fn start(stage: &Stage<'_>, server: &Server, file: &str, text: &str) -> Result<R
     Ok(client)
 }
 
-/// What a hook said.
+/// A hook's text.
 enum Said {
-    /// What is right, after this time: from before its process started to after it has ended.
+    /// The correct result, after this time: from before its process started to after it has ended.
     Answer(Duration),
-    /// That the answer follows.
+    /// The answer follows.
     Late,
     Other(String),
 }
@@ -171,7 +170,7 @@ fn by_bare_hook(stage: &Stage<'_>, number: usize) -> Duration {
     elapsed
 }
 
-/// Until the server's word about this text was seen, and until it is known to be the last.
+/// Time until the server's result for this text was seen, and until it is known to be the last.
 fn by_hand(
     raw: &mut RawClient,
     stage: &Stage<'_>,
@@ -222,8 +221,7 @@ fn is_idle(method: &str, params: &Value) -> bool {
     method == "textDocument/clangd.fileStatus" && params["state"] == "idle"
 }
 
-/// Both lanes of rust-analyzer: what the compiler published in a run after the save, and its own
-/// word.
+/// Both results of rust-analyzer: the compiler's, published in a run after the save, and its own.
 fn checked(raw: &mut RawClient) -> Option<Vec<u64>> {
     raw.save();
     for kind in ["begin", "end"] {

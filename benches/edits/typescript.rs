@@ -86,7 +86,7 @@ pub(crate) fn truth(stage: &Stage<'_>, server: &Server) -> Truth {
     Truth::of_errors(problems(stage, server))
 }
 
-/// What it finds; it has no warnings.
+/// Its findings; it has no warnings.
 pub(crate) fn problems(stage: &Stage<'_>, server: &Server) -> ProblemSet {
     let mut command = stage.command(server.beside("tsc"));
     let (stdout, _) = output_of(command.args(["--noEmit", "--pretty", "false", "-p", "."]));

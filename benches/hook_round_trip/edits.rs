@@ -19,10 +19,10 @@ use crate::raw_client::{RawClient, Start};
 use crate::support::{Sandbox, finish};
 use crate::table::{Figure, Samples, Table};
 
-/// What the figures are called.
+/// Name of the figures.
 const NAME: &str = "edit with pyright";
-/// Folders next to the edited file, one module in each: a young project, and a large
-/// one, because the look for what others wrote goes through all of them.
+/// Folders next to the edited file, one module in each: a young project and a large one, because the poll for
+/// other changes goes through all of them.
 const TREES: [(&str, usize); 2] = [("100 folders", 100), ("2,000 folders", 2_000)];
 /// Edits measured with each client.
 const EDITS: usize = 30;
@@ -35,7 +35,7 @@ const FUNCTIONS: usize = 16;
 /// The engine's own share.
 const SHARE_BUDGET: Figure = Figure::Share(0.10);
 
-/// Fills the table, or says why it cannot.
+/// Fills the table, or reports why it cannot.
 pub(crate) fn measure(process_start: Duration, table: &mut Table) {
     for (tree, folders) in TREES {
         let name = format!("{NAME}, {tree}");
@@ -150,8 +150,8 @@ fn server(data: &Path) -> Option<PathBuf> {
     pinned.map(program).find(|program| program.is_file())
 }
 
-/// The file after an edit: an odd one introduces an error, the next one mends it, so that an
-/// answer about other bytes shows.
+/// The file after an edit: an odd edit introduces an error, the next one fixes it, so that an answer about
+/// other bytes shows.
 fn edited(edit: usize) -> String {
     let value = if edit.is_multiple_of(2) { format!("{edit}") } else { format!("\"{edit}\"") };
     source(0, FUNCTIONS).replace("LIMIT: int = 0", &format!("LIMIT: int = {value}"))
@@ -160,9 +160,8 @@ fn edited(edit: usize) -> String {
 /// An edit reported by a hook.
 struct HookEdit {
     elapsed: Duration,
-    /// What the hook told the agent.
     context: String,
-    /// Whether the hook replied before the server did.
+    /// True if the hook replied before the server did.
     is_late: bool,
 }
 

@@ -1,6 +1,6 @@
-//! The same edit as each host reports it, compared with that of Claude Code, alternately: what a host
-//! sends in another form must not cost more. Claude Code has an event of its own after which the disk is
-//! looked at (`PostToolBatch`); for the others one hook does both. No language server takes part.
+//! The same edit as each host reports it, compared with that of Claude Code, alternately: a different form of
+//! the input must not cost more. Claude Code has a separate event after which the disk is polled
+//! (`PostToolBatch`); for the others one hook does both. No language server takes part.
 
 use std::time::{Duration, Instant};
 
@@ -16,10 +16,8 @@ const WARM_UP: usize = 5;
 const BUDGET: Figure = Figure::Times(1.25);
 /// The hosts, the one that the others are compared with first.
 const HOSTS: [&str; 4] = ["claude-code", "codex", "copilot", "opencode"];
-/// The edited file.
 const FILE: &str = "app.py";
 
-/// Fills the table.
 pub(crate) fn measure(table: &mut Table) {
     let mut sandbox = Sandbox::new();
     sandbox.set("MOAI_RALPH_LSP_ENABLED", "false");

@@ -1,6 +1,6 @@
-//! The look for what others wrote, in a large project: several hooks at once, each of a session of its
-//! own, compared with one alone. They may share a look, but none may be served by one that began before
-//! it asked. No language server takes part.
+//! The poll for other programs' changes in a large project: several hooks at once, each of a different
+//! session, compared with a single one. They may share a poll, but none may be served by one that began
+//! before it asked. No language server takes part.
 
 use std::sync::Barrier;
 use std::thread;
@@ -14,7 +14,6 @@ use crate::table::{Figure, Samples, Table, times};
 /// Folders, and files in each: 45,000 files.
 const FOLDERS: usize = 1_500;
 const FILES_IN_FOLDER: usize = 30;
-/// Hooks at once.
 const AT_ONCE: usize = 8;
 /// Rounds that count, and those before them.
 const ROUNDS: usize = 12;
@@ -22,7 +21,6 @@ const WARM_UP: usize = 2;
 /// The last of the hooks at once by one alone, middle values.
 const BUDGET: Figure = Figure::Times(1.5);
 
-/// Fills the table.
 pub(crate) fn measure(table: &mut Table) {
     let mut sandbox = Sandbox::new();
     sandbox.set("MOAI_RALPH_LSP_ENABLED", "false");

@@ -1,4 +1,4 @@
-//! What the daemon keeps in memory while it has nothing to do and no language server.
+//! Memory of the daemon while it has nothing to do and no language server.
 
 use crate::resident;
 use crate::support::Sandbox;

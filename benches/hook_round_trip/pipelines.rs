@@ -1,5 +1,5 @@
-//! What an active pipeline costs the hook before a tool call, and what its pure parts take: reading and
-//! editing a large plan, and one step.
+//! Cost of an active pipeline for the hook before a tool call, and of its pure parts: reading and editing a
+//! large plan, and one step.
 
 use std::time::{Duration, Instant};
 
@@ -29,7 +29,6 @@ const PLAN_BUDGET: Figure = Figure::Milliseconds(10.0);
 /// One step with a large plan, all of whose commands were run.
 const STEP_BUDGET: Figure = Figure::Milliseconds(5.0);
 
-/// Fills the table.
 pub(crate) fn measure(table: &mut Table) {
     for todos in [USUAL_TODOS, TODOS] {
         measure_hooks(table, todos);

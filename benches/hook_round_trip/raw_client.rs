@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 
 use crate::support::PATIENCE;
 
-/// Time between two messages of a server that has to answer: rust-analyzer's first word on a busy
-/// machine takes most of a minute.
+/// Time between two messages of a server that has to answer: rust-analyzer's first message on a busy machine
+/// takes most of a minute.
 const ANSWER_MAX: Duration = Duration::from_mins(2);
 /// Bytes taken from the server at once.
 const READ_BYTES: usize = 64 * 1024;
@@ -27,7 +27,7 @@ const PUBLISH: &str = "textDocument/publishDiagnostics";
 /// LSP's `DiagnosticSeverity.Error`.
 const ERROR: u64 = 1;
 
-/// What a client must know to start.
+/// Parameters for starting a client.
 pub(crate) struct Start<'a> {
     /// The server's process, with its arguments and environment.
     pub(crate) command: Command,
@@ -36,9 +36,9 @@ pub(crate) struct Start<'a> {
     pub(crate) settings: Value,
     /// `initializationOptions`.
     pub(crate) options: Value,
-    /// Whether it says that it can ask for diagnostics; some servers then publish none.
+    /// True if it declares that it can pull diagnostics; some servers then publish none.
     pub(crate) is_pulling: bool,
-    /// Whether it wants to hear how work begins and ends.
+    /// True if it wants to be notified when work begins and ends.
     pub(crate) wants_progress: bool,
     pub(crate) language_id: &'a str,
     pub(crate) file: &'a Path,
@@ -54,7 +54,7 @@ pub(crate) struct RawClient {
     uri: String,
     version: i64,
     last_id: i64,
-    /// What was published last about the document: 0-based lines of the errors.
+    /// The last diagnostics published for the document: 0-based lines of the errors.
     published: Vec<u64>,
 }
 
@@ -90,7 +90,7 @@ impl RawClient {
         self.notify("textDocument/didOpen", json!({"textDocument": document}));
     }
 
-    /// Changes the document; what the server has said before is forgotten.
+    /// Changes the document, and forgets the server's earlier messages.
     pub(crate) fn change(&mut self, text: &str) {
         while let Ok(message) = self.messages.try_recv() {
             self.hear(message);
@@ -103,17 +103,17 @@ impl RawClient {
         );
     }
 
-    /// Says that the document was written.
+    /// Notifies the server that the document was saved.
     pub(crate) fn save(&mut self) {
         self.notify("textDocument/didSave", json!({"textDocument": {"uri": self.uri}}));
     }
 
-    /// Asks what is wrong; 0-based lines of the errors.
+    /// Pulls diagnostics; 0-based lines of the errors.
     pub(crate) fn pull(&mut self) -> Vec<u64> {
         error_lines(&self.report())
     }
 
-    /// Asks what is wrong; LSP's diagnostics.
+    /// Pulls diagnostics; LSP's diagnostics.
     pub(crate) fn report(&mut self) -> Value {
         let params = json!({"textDocument": {"uri": self.uri}});
         let mut report = self.request("textDocument/diagnostic", params);
@@ -121,8 +121,8 @@ impl RawClient {
         report["items"].take()
     }
 
-    /// Waits for the next publish about the document; 0-based lines of the errors. `None` when
-    /// there is none before patience ends.
+    /// Waits for the next publish about the document; 0-based lines of the errors. `None` if none arrives
+    /// before the time limit.
     pub(crate) fn published(&mut self) -> Option<Vec<u64>> {
         self.published_within(PATIENCE)
     }
@@ -152,14 +152,14 @@ impl RawClient {
         false
     }
 
-    /// Waits until rust-analyzer says that it has loaded everything.
+    /// Waits until rust-analyzer reports that it has loaded everything.
     pub(crate) fn wait_until_loaded(&mut self) -> bool {
         self.wait_for(|method, params| {
             method == "experimental/serverStatus" && params["quiescent"] == true
         })
     }
 
-    /// What was published last about the document; 0-based lines of the errors.
+    /// The last diagnostics published for the document; 0-based lines of the errors.
     pub(crate) fn last_published(&self) -> &[u64] {
         &self.published
     }
@@ -179,7 +179,7 @@ impl RawClient {
         None
     }
 
-    /// Whether a publish speaks of the document, and not of an older text of it.
+    /// True if a publish is about the present text of the document.
     fn is_about_document(&self, params: &Value) -> bool {
         let is_current = |version: i64| version == self.version;
         params["uri"] == self.uri && params["version"].as_i64().is_none_or(is_current)
@@ -199,7 +199,7 @@ impl RawClient {
         files
     }
 
-    /// Sends a request and waits for its answer; answers what the server asks meanwhile.
+    /// Sends a request and waits for its answer; answers the server's own requests meanwhile.
     fn request(&mut self, method: &str, params: Value) -> Value {
         self.last_id += 1;
         let id = RpcId::Number(self.last_id);
@@ -245,7 +245,7 @@ impl Drop for RawClient {
     }
 }
 
-/// Reads messages in a thread of its own until the server ends.
+/// Reads messages in a separate thread until the server ends.
 fn receive(child: &mut Child) -> Receiver<RpcMessage> {
     let mut stdout = child.stdout.take().expect("stdout is piped");
     let (sender, messages) = channel();

@@ -1,4 +1,4 @@
-//! What the memory costs a hook: the same hook with and without it, in turn, against one daemon.
+//! Cost of the memory for a hook: the same hook with and without it, in turn, against one daemon.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -14,9 +14,9 @@ const KEPT: usize = 300;
 const CALLS: usize = 200;
 /// Pairs before the first that counts.
 const WARM_UP: usize = 10;
-/// What the memory adds to a hook: p50 minus p50.
+/// Time that the memory adds to a hook: p50 minus p50.
 const HOOK_BUDGET: Figure = Figure::Milliseconds(3.0);
-/// What it adds to the start of a session.
+/// Time that it adds to the start of a session.
 const START_BUDGET: Figure = Figure::Milliseconds(30.0);
 
 /// One hook in both ways.
@@ -25,7 +25,6 @@ struct RecallPair {
     off: Vec<Duration>,
 }
 
-/// Fills the table.
 pub(crate) fn measure(table: &mut Table) {
     let sandbox = Sandbox::new();
     for number in 0..KEPT {

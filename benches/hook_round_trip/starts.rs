@@ -23,7 +23,7 @@ const STARTS_AT_ONCE: usize = 60;
 const WARM_UP: usize = 20;
 /// A hook with no work, warm daemon, alone, and the hook before a tool call: p50 by p50.
 const ALONE_BUDGET: Figure = Figure::Times(4.0);
-/// The same with others at once: p99.
+/// The same with concurrent hooks: p99.
 const AT_ONCE_BUDGET: Figure = Figure::Times(12.0);
 
 /// One process to start, with a file as its input.
@@ -54,7 +54,7 @@ impl Start {
     }
 }
 
-/// Fills the table; returns what a start of the smallest program takes.
+/// Fills the table; returns the start time of the smallest program.
 pub(crate) fn measure(sandbox: &Sandbox, table: &mut Table) -> Duration {
     let input = |name: &str| {
         let file = sandbox.base().join(format!("{name}.json"));

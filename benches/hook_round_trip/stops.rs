@@ -19,7 +19,6 @@ const WARM_UP: usize = 3;
 /// All of it, middle value. There is nothing to compare it with, so this is a time.
 const BUDGET: Figure = Figure::Milliseconds(150.0);
 
-/// Fills the table.
 pub(crate) fn measure(table: &mut Table) {
     let mut sandbox = Sandbox::new();
     sandbox.set("MOAI_RALPH_LSP_ENABLED", "false");

@@ -40,9 +40,9 @@ impl Samples {
 /// Something that has a limit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Figure {
-    /// How many times as long as what it is compared with.
+    /// Ratio to the compared figure.
     Times(f64),
-    /// How much longer than what it is compared with, as a part of that.
+    /// Excess over the compared figure, as a share of it.
     Share(f64),
     /// Memory in MB (10⁶ bytes).
     Megabytes(f64),
@@ -73,7 +73,7 @@ impl fmt::Display for Figure {
     }
 }
 
-/// How many times as long `one` is as `other`.
+/// Ratio of `one` to `other`.
 pub(crate) fn times(one: Duration, other: Duration) -> Figure {
     Figure::Times(one.as_secs_f64() / other.as_secs_f64())
 }
@@ -112,7 +112,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// What others are compared with.
+    /// A figure that the following ones are compared with.
     pub(crate) fn base(&mut self, name: &str, samples: &Samples) {
         self.add(name, Some(samples), None, None);
     }
@@ -133,7 +133,7 @@ impl Table {
         self.add(name, samples, Some(figure), Some(budget));
     }
 
-    /// What a figure means.
+    /// Explanation of a figure.
     pub(crate) fn note(&mut self, note: String) {
         self.notes.push(note);
     }

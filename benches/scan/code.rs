@@ -5,7 +5,6 @@ use std::process::Command;
 
 use crate::download::{Download, PACKAGING, RXJS, crate_folder, run};
 
-/// A code base.
 pub(crate) struct CodeBase {
     pub(crate) name: &'static str,
     /// Puts the sources below a folder.

@@ -1,4 +1,4 @@
-//! A cold scan of a project in a process of its own, as the program does one.
+//! A cold scan of a project in a separate process, like one by the program.
 
 use std::fs;
 use std::path::Path;
@@ -24,14 +24,14 @@ pub(crate) fn command(project: &Path) -> Command {
     command
 }
 
-/// What a scan said about its memory, in MB (10⁶ bytes).
+/// Memory of a scan according to its output, in MB (10⁶ bytes).
 pub(crate) fn memory(output: &str) -> f64 {
     let line = output.lines().find(|line| line.starts_with("VmHWM:")).expect("it said so");
     let kilobytes = line.split_whitespace().nth(1).and_then(|number| number.parse::<f64>().ok());
     kilobytes.expect("a number") * 1024.0 / 1e6
 }
 
-/// Scans all files of a project with its rules, and prints what is found.
+/// Scans all files of a project with its rules, and prints the findings.
 pub(crate) fn scan_project(project: &Path, threads: usize) -> ExitCode {
     let is_rule = |path: &std::path::PathBuf| path.extension().is_some_and(|it| it == "yml");
     let read = |path: std::path::PathBuf| {
@@ -40,7 +40,7 @@ pub(crate) fn scan_project(project: &Path, threads: usize) -> ExitCode {
     let sources = files(&project.join("rules")).into_iter().filter(is_rule).map(read);
     let rules = RuleSet::load(sources);
     let mut files = files(&project.join("code"));
-    // The largest first, so that no thread begins one when the others are done.
+    // The largest first, so that no thread begins one when the rest are done.
     files.sort_by_cached_key(|file| std::cmp::Reverse(fs::metadata(file).map_or(0, |it| it.len())));
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {

@@ -1,5 +1,5 @@
-//! Rules that both can read: probes of every kind of matcher, and the built-in rules without the
-//! keys of our own, one per language, less those that ask what a name stands for.
+//! Rules that both can read: probes of every kind of matcher, and the built-in rules without this program's
+//! own keys, one per language, except those that resolve names.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ const PROBES: &[(&str, &str)] = &[
     ("typescript.yml", include_str!("probes/typescript.yml")),
 ];
 
-/// What the program knows of a rule.
+/// Keys of a rule that the program supports.
 const KEYS: &[&str] = &[
     "constraints",
     "files",
@@ -47,7 +47,7 @@ pub(crate) fn built_in() -> Vec<(String, String)> {
 
 fn expanded(text: &str) -> Vec<(String, String)> {
     let rule: Map<String, Value> = serde_saphyr::from_str(text).expect("a built-in rule is YAML");
-    // What a name stands for cannot be said to the program.
+    // The program has no key for resolving names.
     if rule.contains_key("resolves") {
         return Vec::new();
     }
@@ -65,7 +65,7 @@ fn expanded(text: &str) -> Vec<(String, String)> {
     words.map(one).collect()
 }
 
-/// Writes rules, and what names their folder, into a project.
+/// Writes rules, and the configuration with their folder, into a project.
 pub(crate) fn lay(project: &Path, rules: &[(String, String)]) {
     for (name, text) in rules {
         write_file(&project.join("rules").join(name), text);

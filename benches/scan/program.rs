@@ -1,5 +1,4 @@
-//! The ast-grep program in the version of the crates that this program is built from. It must not
-//! know the scan.
+//! The ast-grep program in the version of the crates that this program is built from.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -14,10 +13,9 @@ use crate::support::test_cache;
 /// Name and version in the registry.
 const PACKAGE: &str = "ast-grep-cli==0.51.1";
 
-/// What makes the program look at every file.
+/// Options that make the program search every file.
 const EVERY_FILE: &[&str] = &["hidden", "dot", "exclude", "global", "parent", "vcs"];
 
-/// The installed program.
 pub(crate) struct Program {
     path: PathBuf,
 }
@@ -28,7 +26,7 @@ impl Program {
         let tools = test_cache().join("tools");
         fs::create_dir_all(&tools).expect("the cache folder is writable");
         let lock = File::create(test_cache().join("tools.lock")).expect("the cache is writable");
-        // Every test is a process of its own, and two of them may want it.
+        // Every test runs in its own process, and two of them may need it.
         lock.lock().expect("a local file can be locked");
         let folder = tools.join(PACKAGE);
         let path = folder.join("bin/ast-grep");
@@ -51,7 +49,7 @@ impl Program {
     /// The places that it finds in a project.
     pub(crate) fn scan(&self, project: &Path) -> Places {
         let output = self.command(project, 2).output().expect("the program starts");
-        // 1 says that a rule of severity `error` has found something.
+        // 1 means that a rule of severity `error` has findings.
         let complaint = String::from_utf8_lossy(&output.stderr);
         assert!(matches!(output.status.code(), Some(0 | 1)), "{}: {complaint}", output.status);
         let mut places = Places::new();

@@ -19,16 +19,16 @@ use program::Program;
 /// Rule, path, and the byte range of a finding.
 pub(crate) type Place = (String, String, usize, usize);
 
-/// What was found. A rule may match a node and its only child, which lie at the same place; the
-/// scan says so once, so that repetitions do not count.
+/// The findings. A rule may match a node and its only child at the same place; the scan reports the place
+/// once, so that repetitions do not count.
 pub(crate) type Places = BTreeSet<Place>;
 
-/// What the comparison of one code base says.
+/// Result of comparing one code base.
 #[derive(Debug)]
 pub(crate) struct Sameness {
     /// Files that the scan measured.
     pub(crate) files: usize,
-    /// Files that it refuses and says so: too large, too deep, not parsable.
+    /// Files that it refuses with a reason: too large, too deep, not parsable.
     pub(crate) refused: usize,
     /// Findings of both.
     pub(crate) findings: usize,
@@ -40,7 +40,7 @@ pub(crate) struct Sameness {
     pub(crate) added: Vec<Place>,
 }
 
-/// Compares both over the code in a project, whose rules lie where its `sgconfig.yml` says.
+/// Compares both over the code in a project with the rules in its `sgconfig.yml`.
 pub(crate) fn compare(program: &Program, project: &Path, rules: &RuleSet) -> Sameness {
     let own = scanned(project, rules);
     let mut theirs = program.scan(project);

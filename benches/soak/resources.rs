@@ -1,4 +1,4 @@
-//! What a process holds, from Linux' `/proc`.
+//! Resources of a process, from Linux' `/proc`.
 
 use std::fs;
 use std::time::Duration;
@@ -8,7 +8,6 @@ use crate::support::{Sandbox, eventually};
 /// The daemon ends idle language servers and threads within this time.
 const SETTLING_MAX: Duration = Duration::from_mins(2);
 
-/// What the daemon holds.
 pub(crate) struct Resources {
     pub(crate) megabytes: f64,
     pub(crate) descriptors: usize,

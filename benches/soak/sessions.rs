@@ -45,7 +45,7 @@ const TEXTS: [&str; 4] = [
     "word = 'BAD'\n",
 ];
 
-/// What became of the calls.
+/// Results of the calls.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
     answered: usize,

@@ -18,7 +18,7 @@ pub(crate) struct DrawnEdit {
     pub(crate) after: String,
 }
 
-/// Draws edits from what the files are like now.
+/// Draws edits from the present state of the files.
 pub(crate) struct EditDrawing {
     project: &'static PastProject,
     random: SeededRandom,
@@ -38,7 +38,7 @@ impl EditDrawing {
         Self { project, random: SeededRandom::new(seed), number: 0, renamed: Vec::new() }
     }
 
-    /// An edit that leaves everything as right as it was. The kinds take turns.
+    /// An edit that introduces no error. The kinds take turns.
     pub(crate) fn honest(&mut self, texts: &BTreeMap<String, String>) -> DrawnEdit {
         self.number += 1;
         let renamed = if self.number.is_multiple_of(4) { self.rename_local(texts) } else { None };
@@ -86,7 +86,8 @@ impl EditDrawing {
         Some(DrawnEdit { kind: "local name", path: file.to_owned(), before, after })
     }
 
-    /// A function or class whose name other files mention: another name, another parameter, or gone.
+    /// Changes a function or class whose name other files mention: renames it, adds a parameter, or removes
+    /// it.
     fn break_shared(&mut self, texts: &BTreeMap<String, String>) -> Option<DrawnEdit> {
         let shared = self.shared(texts);
         for _ in 0..DRAWS_MAX {
@@ -166,7 +167,7 @@ impl WrittenStyle {
     }
 }
 
-/// The text with a line put in, indented like another one.
+/// The text with a line inserted, indented like line `like`.
 fn inserted(text: &str, at: usize, like: usize, words: &str) -> String {
     let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
     let is_indent = |it: &char| it.is_whitespace() && *it != '\n';
@@ -193,7 +194,7 @@ fn function_lines(text: &str, head: usize) -> (usize, usize) {
     (head, end)
 }
 
-/// The text with a word replaced by another one in some lines.
+/// The text with a name replaced by `other` in some lines.
 fn renamed_in(text: &str, lines: (usize, usize), name: &str, other: &str) -> String {
     let renamed = text.split_inclusive('\n').enumerate().map(|(at, line)| {
         if (lines.0..=lines.1).contains(&at) {
@@ -220,8 +221,8 @@ fn has_word(text: &str, word: &str) -> bool {
     word_at(text, word).is_some()
 }
 
-/// Where a word begins that is no part of a longer one; of a word that ends with a bracket only its
-/// start matters.
+/// Where a word begins that is not part of a longer one; of a word that ends with a bracket only its start
+/// matters.
 fn word_at(text: &str, word: &str) -> Option<usize> {
     let is_part = |it: char| it.is_alphanumeric() || it == '_';
     let mut matches = text.match_indices(word);

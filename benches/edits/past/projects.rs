@@ -8,7 +8,7 @@ use crate::play::servers::Server;
 use crate::play::stage::Stage;
 use crate::play::{python, rust, typescript};
 
-/// A name inside one function, and another one for it.
+/// A name inside one function, and its replacement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LocalName {
     pub(crate) file: &'static str,
@@ -18,17 +18,17 @@ pub(crate) struct LocalName {
     pub(crate) other: &'static str,
 }
 
-/// How a language writes what edits put in; `%` stands for a number.
+/// Syntax of a language for inserted code; `%` is replaced by a number.
 #[derive(Debug)]
 pub(crate) struct WrittenStyle {
-    /// Whether a function begins at this line.
+    /// True if a function begins at this line.
     pub(crate) is_head: fn(&str) -> bool,
-    /// What precedes the name of a function that other files can use.
+    /// Text before the name of a function that other files can use.
     pub(crate) exports: &'static [&'static str],
-    /// What follows the name of a function where it is used; empty for anything.
+    /// Text after the name of a function where it is used; empty for any text.
     pub(crate) use_mark: &'static str,
     pub(crate) documentation: &'static str,
-    /// Whether documentation stands below the head.
+    /// True if documentation is below the head.
     pub(crate) is_documented_inside: bool,
     pub(crate) comment: &'static str,
     /// A correct function for the end of a file.
@@ -39,7 +39,6 @@ pub(crate) struct WrittenStyle {
     pub(crate) parameter: &'static str,
 }
 
-/// A project.
 #[derive(Debug)]
 pub(crate) struct PastProject {
     pub(crate) name: &'static str,
@@ -51,7 +50,7 @@ pub(crate) struct PastProject {
     pub(crate) endings: &'static [&'static str],
     pub(crate) style: &'static WrittenStyle,
     pub(crate) locals: &'static [LocalName],
-    /// What a batch tool finds in the whole project.
+    /// Findings of a batch tool in the whole project.
     pub(crate) problems: fn(&Stage<'_>, &Server) -> ProblemSet,
     /// Findings that the project must have, so that there is a past.
     pub(crate) past_min: usize,

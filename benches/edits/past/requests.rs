@@ -26,7 +26,7 @@ const REQUESTS: Download = Download {
     unpack: &["tar", "-xzf"],
 };
 
-/// What it imports, and what its tests import first of all.
+/// Imports of the package, and the first imports of its tests.
 const DEPENDENCIES: [&str; 8] = [
     "certifi==2025.1.31",
     "charset-normalizer==3.4.1",
@@ -54,7 +54,7 @@ pub(crate) fn lay_requests(base: &Path, project: &Path) {
     }
 }
 
-/// A folder of the cache with these Python packages (`name==version`) and what they need.
+/// A folder of the cache with these Python packages (`name==version`) and their dependencies.
 fn python_packages(packages: &[&str]) -> PathBuf {
     let cache = package_cache();
     let _lock = lock_packages(&cache);

@@ -1,4 +1,4 @@
-//! What a trial counted, and the table of all trials.
+//! Counts of a trial, and the table of all trials.
 
 use std::fmt;
 use std::time::Duration;
@@ -20,11 +20,11 @@ pub(crate) struct EditTally {
     pub(crate) older_called_new: Vec<String>,
     /// Findings of the past among the reasons of a held Stop.
     pub(crate) older_holding: Vec<String>,
-    /// Findings of the past that were named, but not as new.
+    /// Findings of the past that were listed, but not as new.
     pub(crate) older_named: usize,
     /// Findings that the batch tool does not have.
     pub(crate) unfounded: Vec<String>,
-    /// What the edits introduced, and what of it in the edited files was never named.
+    /// Findings that the edits introduced, and those of them in the edited files that were never listed.
     pub(crate) introduced: usize,
     pub(crate) missed: Vec<String>,
     pub(crate) breaking: usize,
