@@ -27,7 +27,7 @@ def find(connection: sqlite3.Connection, name: str) -> int:
     return name
 ";
 
-/// The same question asked safely; not what was committed, so there is something to measure.
+/// The same query asked safely; different from the committed text, so there is something to measure.
 const FIXED: &str = "import sqlite3
 
 
@@ -78,9 +78,9 @@ fn an_introduced_injection_is_told_with_the_next_request() {
 #[test]
 fn an_introduced_type_error_is_told_once() {
     let (sandbox, typed) = python_project();
-    // While the model is busy with a command of its own, a cold type checker can finish. The first
-    // check ends with the answer about the edit; the second waits for the server, which measures
-    // the text before the edit in between, to attribute the error.
+    // While the model is busy with a command, a cold type checker can finish. The first check ends with the
+    // answer about the edit; the second waits for the server, which measures the text before the edit in
+    // between, to attribute the error.
     let measure = "for run in 1 2; do \"$MOAI_RALPH_BIN\" check app.py >/dev/null 2>&1; done; true";
     let turns = vec![
         Turn::write(&sandbox.path("app.py"), INJECTION_AND_TYPE_ERROR),
@@ -91,7 +91,7 @@ fn an_introduced_type_error_is_told_once() {
     run.assert_finished();
     run.assert_first_told_in(2, "[moai-ralph] app.py: introduced");
     let told = run.told_in(3);
-    // Without a type checker there is no such finding; the gate always installs one.
+    // Without a type checker this finding is missing; the gate always installs one.
     let times = usize::from(typed);
     if told.matches("pyright(reportReturnType)").count() != times {
         run.fail(&format!("the type error must be told {times} times"));
@@ -118,7 +118,7 @@ fn a_promise_is_refused_while_the_file_is_dirty_and_kept_when_it_is_clean() {
         run.fail(&format!("blocked once means 4 requests, there were {requests}"));
     }
     let status = sandbox.run(&["loop", "status", "--json"]);
-    // Without a language server the gap is named instead of being called completed.
+    // Without a language server the loop's status reports the gap instead of `completed`.
     let expected = if typed { "completed" } else { "completed_unverified" };
     if status.code != 0 || status.json()["status"] != *expected {
         run.fail(&format!("the loop is not {expected}: {status:#?}"));

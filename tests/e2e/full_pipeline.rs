@@ -29,8 +29,8 @@ ralph:
 ";
 /// The project's own check: nothing half-finished is left.
 const LINT: &str = "if grep -rn LATER src; then exit 1; fi\n";
-/// A judge that finds everything met, by quoting the first line of `src/hello.sh`, and does not
-/// believe what is planted.
+/// A judge that finds everything met, by quoting the first line of `src/hello.sh`, and rejects planted
+/// claims.
 const REVIEW: &str = r#"#!/bin/sh
 prompt=$(cat)
 nonce=$(printf '%s\n' "$prompt" | sed -n 's/^<evidence \([0-9a-f]*\)>$/\1/p')

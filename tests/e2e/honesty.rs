@@ -9,7 +9,7 @@ use crate::requests::lay_requests;
 use crate::servers::project_in;
 use crate::support::Sandbox;
 
-/// What the agent writes below the head of the function.
+/// The line that the agent writes below the head of the function.
 const DOCSTRING: &str = "    \"\"\"Return how many bytes of ``o`` are left to be read.\"\"\"\n";
 const HEAD: &str = "def super_len(o):\n";
 
@@ -55,7 +55,7 @@ fn a_docstring_in_a_project_with_old_errors_takes_one_iteration() {
     }
     let output = sandbox.run(&["loop", "status", "--json"]);
     let status = output.json();
-    // What requests imports is not installed here, so pyright alone may be a gap.
+    // The imports of requests are not installed here, so pyright alone may be a gap.
     let is_import_gap = status["status"] == "completed_unverified"
         && status["note"].to_string().contains("imports cannot be resolved");
     if status["iteration"] != 1 || !(is_import_gap || status["status"] == "completed") {

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::model::{Model, SideScript, Turn, shortened, texts};
 use crate::support::{CHECKOUT, Sandbox, eventually, finish, json_lines, test_cache, write_file};
 
-/// The version whose behaviour these tests pin.
+/// The version whose behavior these tests pin.
 const VERSION: &str = "2.1.330";
 /// Longest run of one scenario; a scripted model answers at once, so only a hang comes near it.
 const RUN_LIMIT: Duration = Duration::from_mins(3);
@@ -25,7 +25,7 @@ pub(crate) fn install_claude() -> PathBuf {
     let folder = test_cache().join(format!("claude-code-{VERSION}"));
     fs::create_dir_all(&folder).expect("the cache folder is writable");
     let lock = File::create(folder.join(".lock")).expect("the cache folder is writable");
-    // Every test is a process of its own and all may come first.
+    // Every test runs in its own process and any may be the first.
     lock.lock().expect("a local file can be locked");
     if let Some(program) = installed(&folder) {
         return program;
@@ -91,7 +91,7 @@ impl Run {
     /// The texts that the plugin's hooks added to the context, with repetitions.
     pub(crate) fn told_by_hooks(&self) -> Vec<String> {
         let texts = self.texts_in(self.model.requests().len());
-        // The host puts its own words before those of a hook, and wraps some texts.
+        // The host puts its own text before that of a hook, and wraps some texts.
         let hooks_words = texts.iter().filter_map(|text| {
             let said = &text[text.find("[moai-ralph] ")?..];
             Some(said.split("</system-reminder>").next().unwrap_or(said).to_owned())
@@ -99,7 +99,7 @@ impl Run {
         hooks_words.collect()
     }
 
-    /// The words must be in this request and in none before it.
+    /// The words must be in this request and in no earlier one.
     pub(crate) fn assert_first_told_in(&self, number: usize, words: &str) {
         for earlier in 1..number {
             if self.told_in(earlier).contains(words) {
@@ -111,8 +111,8 @@ impl Run {
         }
     }
 
-    /// The host ended well and asked for every turn of the script. What was said is shown with
-    /// `cargo nextest run --test e2e --success-output final`.
+    /// The host ended well and asked for every turn of the script. The conversation is shown with `cargo
+    /// nextest run --test e2e --success-output final`.
     #[expect(clippy::print_stdout, reason = "captured by the test runner")]
     pub(crate) fn assert_finished(&self) {
         println!("{}", self.model.transcript());
@@ -124,7 +124,7 @@ impl Run {
         }
     }
 
-    /// Ids of the host's session, as its stream names it.
+    /// Ids of the host's session, as its stream reports it.
     pub(crate) fn session_id(&self) -> String {
         let id = self.stream.iter().find_map(|line| line["session_id"].as_str());
         id.unwrap_or_else(|| self.fail("the stream names no session")).to_owned()
@@ -143,7 +143,7 @@ pub(crate) fn run_in(sandbox: &Sandbox, folder: &Path, prompt: &str, turns: Vec<
     run_command(sandbox, command, prompt, Model::start(turns, None))
 }
 
-/// Goes on with a session that ended, with another prompt.
+/// Continues a session that ended, with another prompt.
 pub(crate) fn resume(sandbox: &Sandbox, session: &str, prompt: &str, turns: Vec<Turn>) -> Run {
     run_with(sandbox, checkout(), prompt, Model::start(turns, None), &["--resume", session])
 }
@@ -194,8 +194,8 @@ fn run_command(sandbox: &Sandbox, mut command: Command, prompt: &str, model: Mod
     }
 }
 
-/// Runs the host as an application does that shows its dialogs: `answer` says what the user chooses in
-/// each question; all other tool calls are allowed. `session` is one to go on with.
+/// Runs the host like an application that shows its dialogs: `answer` is the user's choice in each question;
+/// all other tool calls are allowed. `session` is one to continue.
 pub(crate) fn run_with_dialog(
     sandbox: &Sandbox,
     prompt: &str,

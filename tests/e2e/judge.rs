@@ -11,8 +11,8 @@ use crate::support::Sandbox;
 
 const AFTER: &str = "def greet(name):\n    return f'hello {name}'\n";
 
-/// What the scripted model says when it is asked as a judge: the rubric's criterion is met,
-/// whatever else was asked is not. `None` for other questions.
+/// Answer of the scripted model as a judge: the rubric's criterion is met, any other is not. `None` for other
+/// questions.
 pub(crate) fn verdict(request: &Value) -> Option<String> {
     let messages = request["messages"].as_array()?;
     let told: String =

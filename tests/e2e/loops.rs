@@ -15,7 +15,7 @@ const TESTS: &str = "from cart import total\n\n\ndef test_sum():\n    assert tot
     def test_empty():\n    assert total([]) == 0\n";
 const FEWER: &str = "from cart import total\n\n\ndef test_sum():\n    assert total([1, 2]) == 3\n";
 
-/// A project whose own check wants the word `good` in `word.txt`, and names what is there instead.
+/// A project whose own check requires `good` in `word.txt`, and prints the actual text otherwise.
 fn project() -> Sandbox {
     let sandbox = Sandbox::new();
     let check = "#!/bin/sh\ngrep -q good word.txt || { echo \"found $(cat word.txt)\"; exit 1; }\n";
@@ -38,7 +38,7 @@ fn play(sandbox: &Sandbox, options: &str, turns: Vec<Turn>) -> Run {
     run
 }
 
-/// The agent writes the word and says that it is done.
+/// The agent writes each word and claims to be done.
 fn says(sandbox: &Sandbox, words: &[&str]) -> Vec<Turn> {
     let turns = words.iter().flat_map(|word| {
         [Turn::write(&sandbox.path("word.txt"), &format!("{word}\n")), Turn::text("finished")]
@@ -214,7 +214,7 @@ fn one_that_goes_back_and_forth_is_ended_and_its_best_state_comes_back() {
     assert_eq!(sandbox.read("app.py"), better);
 }
 
-/// A loop that is not done and whose session has ended: the host's cap let the turn go.
+/// A loop that is not done and whose session has ended: the host's cap let the turn end.
 fn interrupted() -> (Sandbox, String) {
     let mut sandbox = project();
     sandbox.set("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", "1");

@@ -1,5 +1,5 @@
-//! The memory in the host: what one session decided and fixed reaches the model in the next one, and
-//! nothing private is kept.
+//! The memory in the host: decisions and fixes of one session reach the model in the next one, and nothing
+//! private is kept.
 
 use std::fs;
 use std::path::Path;
@@ -35,7 +35,7 @@ fn project() -> Sandbox {
     sandbox
 }
 
-/// Whether a file below the folder holds a text.
+/// True if a file below the folder contains a text.
 fn holds_text(folder: &Path, needle: &str) -> bool {
     let mut entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.any(|entry| {

@@ -16,7 +16,7 @@ use crate::http::{self, Request};
 /// One answer of the model.
 #[derive(Clone, Debug)]
 pub(crate) enum Turn {
-    /// Words; the turn ends here.
+    /// Text; the turn ends here.
     Text(String),
     /// One tool call; the host runs it and asks again.
     Tool { name: &'static str, input: Value },
@@ -69,9 +69,9 @@ pub(crate) struct SideScript {
     pub(crate) turns: Vec<Turn>,
 }
 
-/// What the model knows and has heard.
+/// The model's script and the requests it received.
 struct Script {
-    /// Where the ids of its messages begin.
+    /// Number at which the ids of its messages begin.
     first_id: usize,
     turns: Vec<Turn>,
     side: Option<SideScript>,
@@ -83,8 +83,8 @@ struct Script {
 
 /// Ids of another agent's messages begin here.
 const SIDE_IDS: usize = 1_000_000;
-/// Ids of the next model's messages begin so much later: in a session that goes on, the host drops calls
-/// whose ids it has seen.
+/// Ids of the next model's messages begin so much later: in a continued session, the host drops calls whose
+/// ids it has seen.
 const MODEL_IDS: usize = 10_000;
 /// Models of this process.
 static MODELS: AtomicUsize = AtomicUsize::new(0);
@@ -242,7 +242,7 @@ impl Model {
     }
 }
 
-/// Every text in a message's content: words, tool calls, tool results.
+/// Every text in a message's content: text, tool calls, tool results.
 pub(crate) fn texts(content: &Value) -> Vec<String> {
     match content {
         Value::String(text) => vec![text.clone()],

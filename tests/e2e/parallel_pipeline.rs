@@ -1,4 +1,4 @@
-//! A pipeline whose TODOs are done at the same time, each by a session of the host in a worktree of its own.
+//! A pipeline whose TODOs are done at the same time, each by a session of the host in a separate worktree.
 
 use std::path::PathBuf;
 use std::thread;

@@ -79,7 +79,7 @@ fn a_small_one_in_korean_catches_a_worker_that_lies() {
         marker: WORKER_MARKER,
         turns: vec![
             report("TODO-1"),
-            // Its task names another TODO.
+            // Its task is a different TODO.
             Turn::write(&two, "print('hello')\n"),
             Turn::write(&one, "print('hello')\n"),
             report("TODO-1"),
@@ -192,7 +192,7 @@ fn the_users_answer_in_the_hosts_dialog_approves_and_no_other() {
     let path = status(&sandbox)["plan"].as_str().expect("a plan").to_owned();
     let plan = "# PLAN: one file\n\n### [ ] TODO 1: it\n- [A] `test -f src/one.txt`\n";
     sandbox.write(&path, plan);
-    // What the engine tells an agent to ask.
+    // The question that the engine gives to an agent.
     let refused =
         finish(sandbox.program().env("CLAUDECODE", "1").args(["pipeline", "approve"]), "");
     let at = refused.stderr.find("{\"questions\"").expect("a question");

@@ -1,5 +1,5 @@
-//! The plugin's files without the engine: a trivial hook reaches the model, and every entry of our
-//! hooks file runs our launcher with what the host knows.
+//! The plugin's files without the engine: a trivial hook reaches the model, and every entry of our hooks file
+//! runs our launcher with the host's variables.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,8 +11,8 @@ use crate::host::{checkout, run};
 use crate::model::Turn;
 use crate::support::{Sandbox, json_lines, write_file};
 
-/// Stands in for the engine: notes each event and its input, and blocks the first Stop.
-/// The host also starts the MCP server, which this test ignores.
+/// Replaces the engine: records each event and its input, and blocks the first Stop. The host also starts the
+/// MCP server, which this test ignores.
 const RECORDER: &str = r#"#!/bin/sh
 [ "$1" = hook ] || exit 0
 folder=${0%/*}

@@ -7,12 +7,12 @@ use crate::host::{Run, checkout, run};
 use crate::model::Turn;
 use crate::support::Sandbox;
 
-/// How the host names tools of the plugin's server.
+/// The host's name for a tool of the plugin's server.
 const DIAGNOSTICS: &str = "mcp__plugin_moai-ralph_moai-ralph__diagnostics";
 const HOVER: &str = "mcp__plugin_moai-ralph_moai-ralph__hover";
 const RENAME: &str = "mcp__plugin_moai-ralph_moai-ralph__rename";
 
-/// The plugin's server as the host's stream names it.
+/// The plugin's server as the host's stream reports it.
 fn server(run: &Run) -> Value {
     let servers = run.stream.iter().find_map(|line| line["mcp_servers"].as_array());
     let ours = |server: &&Value| server["name"] == "plugin:moai-ralph:moai-ralph";
@@ -35,7 +35,7 @@ fn the_model_calls_tools_of_the_plugin() {
     run.assert_finished();
     assert_eq!(server(&run)["status"], "connected");
     run.assert_first_told_in(2, "\"code\":\"py-eval\"");
-    // No server can rename here, and the answer says so.
+    // No server can rename here, and the answer reports that.
     run.assert_first_told_in(3, "\"status\":\"unmeasured\"");
     run.assert_first_told_in(4, "there is no line 9");
 }

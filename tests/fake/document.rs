@@ -1,4 +1,4 @@
-//! Open documents and what is wrong with their texts.
+//! Open documents and the errors in their texts.
 
 use serde_json::{Value, json};
 

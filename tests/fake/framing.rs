@@ -58,7 +58,7 @@ pub(crate) fn write_message(message: &Value, junk: bool) {
     let body = message.to_string();
     let noise = if junk { "[info] analysing, please wait\n" } else { "" };
     let mut out = io::stdout().lock();
-    // A client that has gone away is noticed at the next read, so a failed write is no news.
+    // A disconnected client is noticed at the next read, so a failed write can be ignored.
     let _ = write!(out, "{noise}Content-Length: {}\r\n\r\n{body}", body.len());
     let _ = out.flush();
 }

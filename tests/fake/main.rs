@@ -1,6 +1,6 @@
-//! A scripted language server: a real process that speaks the protocol on stdin and stdout and
-//! misbehaves exactly as its script (a JSON file, first argument) says. Findings are computed from
-//! the document text, so a test states what is wrong with a text and never what was answered when.
+//! A scripted language server: a real process that speaks the protocol on stdin and stdout and misbehaves
+//! exactly as its script (a JSON file, first argument) says. Findings are computed from the document text, so
+//! a test states the errors of a text and never the sequence of answers.
 //!
 //! One loop owns all state; a second thread only turns bytes into messages.
 
@@ -19,8 +19,8 @@ use serde_json::Value;
 use crate::script::Script;
 use crate::server::Server;
 
-/// Longest life after the client has gone, for a script that ignores shutdown: a killed test run
-/// must not leave processes behind for ever.
+/// Maximum life after the client has disconnected, for a script that ignores shutdown: a killed test run must
+/// not leave processes behind for ever.
 const OUTLIVES_CLIENT: Duration = Duration::from_mins(2);
 
 fn main() -> ExitCode {
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Runs until the client is gone (0), it asked for an exit, or the script says to die.
+/// Runs until the client disconnects (0), it requests an exit, or the script makes the server die.
 fn run(server: &mut Server) -> u8 {
     let (sender, messages) = mpsc::channel::<Value>();
     thread::spawn(move || framing::read_all(std::io::stdin().lock(), &sender));

@@ -1,5 +1,5 @@
-//! The script: which mode, which findings, which misbehaviour. Unknown keys are an error, because a
-//! mistyped behaviour would make a test pass for the wrong reason.
+//! The script: mode, findings, misbehavior. Unknown keys are an error, because a mistyped behavior would make
+//! a test pass for the wrong reason.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// Every key a script may have; the meaning stands where the server uses it.
+/// Every key of a script; each is explained where the server uses it.
 const KEYS: &[&str] = &[
     "allocate_mib",
     "answers",
@@ -55,7 +55,7 @@ pub(crate) enum Mode {
     Push,
 }
 
-/// One thing wrong wherever its needle occurs in a text.
+/// An error wherever its needle occurs in a text.
 #[derive(Clone, Debug)]
 pub(crate) struct Needle {
     pub(crate) text: String,
@@ -66,7 +66,6 @@ pub(crate) struct Needle {
     pub(crate) unless: Option<(String, String)>,
 }
 
-/// A parsed script.
 pub(crate) struct Script {
     json: Value,
     pub(crate) mode: Mode,

@@ -1,4 +1,4 @@
-//! The scripted behaviour: one message in, some messages out, now or later.
+//! The scripted behavior: one message in, some messages out, now or later.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{File, OpenOptions};
@@ -46,7 +46,7 @@ pub(crate) struct Server {
     shut_down: bool,
     log: Option<File>,
     child: Option<Child>,
-    /// Held, so that the process is as large as the script says.
+    /// Held, so that the process has the size in the script.
     _ballast: Vec<u8>,
 }
 
@@ -70,7 +70,7 @@ impl Server {
             shell.args(["-f", "sleep", "600"]).stdin(Stdio::null()).stdout(Stdio::null());
             let _ = shell.stderr(Stdio::null()).status();
         }
-        // Written, because untouched pages are no memory.
+        // Written, because untouched pages use no memory.
         let ballast = vec![1; usize::try_from(script.number("allocate_mib")).unwrap_or(0) << 20];
         Self {
             _ballast: ballast,
@@ -99,7 +99,7 @@ impl Server {
         Some(next.saturating_duration_since(Instant::now()))
     }
 
-    /// Sends everything whose moment has come, in the order in which it was planned.
+    /// Sends everything that is due, in the order in which it was planned.
     pub(crate) fn release_due(&mut self) {
         let now = Instant::now();
         let (mut ready, waiting): (Vec<Due>, Vec<Due>) =
@@ -232,7 +232,7 @@ impl Server {
         if self.script.mode == Mode::Pull {
             capabilities["diagnosticProvider"] = diagnostic_options();
         }
-        // Announced besides: what `answers` are for.
+        // Announced in addition: the capabilities that `answers` need.
         for (name, value) in self.script.get("capabilities").as_object().into_iter().flatten() {
             capabilities[name.as_str()] = value.clone();
         }
@@ -261,7 +261,7 @@ impl Server {
             let params = json!({"type": 3, "message": text});
             self.send(&notification("window/logMessage", &params));
         }
-        // True stands for everything, a list for these watchers.
+        // True means everything, a list means these watchers.
         let watchers = match self.script.get("watch_files") {
             Value::Bool(true) => json!([{"globPattern": "**"}]),
             other => other.clone(),
@@ -317,7 +317,7 @@ impl Server {
 
     fn pull(&mut self, id: &Value, params: &Value) {
         if self.refresh_left > 0 {
-            // Its answer to this one never comes: what it knew is outdated.
+            // This request is never answered: its result would be outdated.
             self.refresh_left -= 1;
             self.ask(Duration::ZERO, "workspace/diagnostic/refresh", &Value::Null);
             return;
@@ -365,7 +365,7 @@ impl Server {
         diagnostics(text, &needles, self.encoding)
     }
 
-    /// A file as the client has it open, else as it is on disk.
+    /// A file as the client has it open, else from disk.
     fn text_of(&self, file: &str) -> String {
         let is_it = |uri: &&String| uri.ends_with(&format!("/{file}"));
         let open = self.documents.keys().find(is_it).and_then(|uri| self.documents.get(uri));
@@ -414,7 +414,7 @@ impl Server {
         self.due.push(Due { at: Instant::now() + wait, order: self.order, message });
     }
 
-    /// Appends what was received; texts as hash and length, so that the log stays readable.
+    /// Appends a received message; texts as hash and length, so that the log stays readable.
     fn record(&mut self, message: &Value) {
         let Some(log) = &mut self.log else { return };
         let params = &message["params"];

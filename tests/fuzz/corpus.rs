@@ -8,8 +8,8 @@ pub(crate) fn texts(samples: &[&str]) -> Vec<Vec<u8>> {
     samples.iter().map(|sample| sample.as_bytes().to_vec()).collect()
 }
 
-/// Every file below a folder of the checkout whose name ends so, in a fixed order; of more than
-/// `count_max` only some, evenly.
+/// Every file with this extension below a folder of the checkout, in a fixed order; of more than `count_max`
+/// only some, evenly.
 pub(crate) fn files(folder: &str, ending: &str, count_max: usize) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     list(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), ending, &mut found);

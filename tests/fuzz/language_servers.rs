@@ -1,5 +1,5 @@
-//! What language servers send: frames, messages, diagnostics, answers to queries, edits; and whole
-//! sessions with a server that sends anything.
+//! Input from language servers: frames, messages, diagnostics, answers to queries, edits; and whole sessions
+//! with a server that sends anything.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -172,7 +172,7 @@ fn workspace_edits() {
     });
 }
 
-/// Every path that an edit names, all below `/r` where three files are.
+/// Every path in an edit, all below `/r` where three files are.
 fn tree(edit: &WorkspaceEdit) -> DiskTree {
     let root = Path::new("/r");
     let mut tree = DiskTree::default();

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::Value;
 
-/// Size of a changed sample in bytes; what is after it is cut off.
+/// Size of a changed sample in bytes; the rest is cut off.
 pub(crate) const SAMPLE_BYTES_MAX: usize = 128 * 1024;
 
 const NUMBERS: &[&str] = &[
@@ -141,7 +141,6 @@ const TEXTS: &[&str] = &[
     "\u{feff}",
 ];
 
-/// One change.
 #[derive(Clone, Debug)]
 pub(crate) enum Mutation {
     FlipBit {
@@ -256,8 +255,7 @@ pub(crate) fn mutation() -> impl Strategy<Value = Mutation> {
 }
 
 impl Mutation {
-    /// Changes a sample. A change that does not fit it (of a number where there is none) does
-    /// nothing.
+    /// Changes a sample. A change that does not fit it (of a number where the sample has none) does nothing.
     pub(crate) fn apply(&self, sample: &mut Vec<u8>, donors: &[Vec<u8>]) {
         match self {
             Self::FlipBit { at, bit } if !sample.is_empty() => {

@@ -36,8 +36,8 @@ const SECONDS_VARIABLE: &str = "MOAI_RALPH_FUZZ_SECS";
 /// Sets where the sequence of changes begins.
 const SEED_VARIABLE: &str = "MOAI_RALPH_FUZZ_SEED";
 
-/// Calls `parse` with changed samples. It returns the size of what it made of one, in bytes, and
-/// panics if a property does not hold. Every sample itself is tried first.
+/// Calls `parse` with changed samples. It returns the size of its result, in bytes, and panics if a property
+/// does not hold. Every sample itself is tried first.
 pub(crate) fn fuzz(target: &str, samples: &[Vec<u8>], parse: fn(&[u8]) -> usize) {
     run(&Target { name: target, samples, parse, cases: CASES, case_ms_max: CASE_MS_MAX });
 }
@@ -139,7 +139,7 @@ fn processor_time() -> Duration {
     Duration::new(seconds.expect("not negative"), nanoseconds.expect("below a second"))
 }
 
-/// The text of an input, as far as it is one.
+/// The valid UTF-8 part of an input, as text.
 pub(crate) fn text(input: &[u8]) -> String {
     String::from_utf8_lossy(input).into_owned()
 }

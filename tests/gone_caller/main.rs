@@ -1,5 +1,5 @@
-//! Connects to the socket in its first argument and ends at once. The shell command in its second one
-//! has the connection as its stdin and stdout and goes on.
+//! Connects to the socket in its first argument and ends at once. The shell command in its second one has the
+//! connection as its stdin and stdout and keeps running.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;

@@ -19,12 +19,12 @@ use crate::support::{CHECKOUT, Output, Sandbox, eventually, finish, test_cache, 
 
 /// Longest run of one scenario; a scripted model answers at once, so only a hang comes near it.
 const RUN_LIMIT: Duration = Duration::from_mins(2);
-/// Longest wait for what a client has started and left.
+/// Maximum wait for processes that a client has started and left.
 const LAST_HOOK_LIMIT: Duration = Duration::from_secs(10);
 /// Longest silence of a server.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 
-/// A client whose behaviour these tests pin.
+/// A client whose behavior these tests pin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Client {
     Codex,
@@ -54,7 +54,7 @@ impl Client {
         let folder = test_cache().join(format!("hosts{label}"));
         fs::create_dir_all(&folder).expect("the cache folder is writable");
         let lock = File::create(folder.join(".lock")).expect("the cache folder is writable");
-        // Every test is a process of its own and all may come first.
+        // Every test runs in its own process and any may be the first.
         lock.lock().expect("a local file can be locked");
         if let Some(program) = program_below(&folder, name) {
             return program;
@@ -290,7 +290,7 @@ impl HostProject {
         Output { code, stdout: read("stdout"), stderr: read("stderr") }
     }
 
-    /// Starts the client in a process group of its own.
+    /// Starts the client in its own process group.
     fn start(&self, command: &mut Command) -> Child {
         let file =
             |stream| File::create(self.stream_file(stream)).expect("the sandbox is writable");
@@ -303,7 +303,7 @@ impl HostProject {
             .expect("the installed program starts")
     }
 
-    /// Where the client's output goes.
+    /// File of the client's output.
     fn stream_file(&self, stream: &str) -> PathBuf {
         self.sandbox.base().join(format!("{}-{stream}.txt", self.client.package().0))
     }
@@ -388,7 +388,7 @@ impl Drop for OpenCodeServer {
 }
 
 impl HostRun {
-    /// Fails if an older mistake is blamed on the edit whose result the second request tells.
+    /// Fails if an older mistake is attributed to the edit whose result the second request contains.
     pub(crate) fn assert_nothing_is_blamed(&self) {
         self.assert_requests(2);
         let told = &self.model.requests()[1];
@@ -402,7 +402,7 @@ impl HostRun {
         panic!("{what}\n{}\n{:#?}", self.model.transcript(), self.output)
     }
 
-    /// The words are in this request (1-based) and in none before it.
+    /// The words are in this request (1-based) and in no earlier one.
     pub(crate) fn assert_first_told_in(&self, number: usize, words: &str) {
         let requests = self.model.requests();
         for (at, request) in requests.iter().enumerate().take(number) {

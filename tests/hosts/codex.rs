@@ -119,7 +119,7 @@ fn every_command_is_a_skill_that_only_the_user_starts() {
     let project = project();
     let run = project.run("hello", vec![ScriptedTurn::text("done")]);
     run.assert_requests(1);
-    // The model is not offered what starts work without the user.
+    // The model is not offered commands that start work without the user.
     assert!(!run.model.requests()[0].contains("moai-ralph:moai-loop"));
     let run = project.run("$moai-ralph:cancel-loop", vec![ScriptedTurn::text("There is no loop.")]);
     // The text of the skill follows the prompt.

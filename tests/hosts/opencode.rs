@@ -70,7 +70,7 @@ fn a_session_that_stays_open_is_held_with_a_new_prompt_and_then_released() {
     // Nothing holds the session that has no loop any more.
     let asked = json!({"parts": [{"type": "text", "text": "thank you"}]});
     server.post(&format!("/session/{id}/message"), &asked);
-    // Where the end is not verified, the agent was held once more to pass that on.
+    // If the end is not verified, the agent was held once more to pass that on.
     let count = server.model.requests().len();
     assert!((5..=6).contains(&count), "{}", server.model.transcript());
 }

@@ -224,8 +224,8 @@ fn a_check_measures_the_callers_of_what_changed() {
     assert_eq!(of_cart, ["half takes two arguments"], "{report:#}");
 }
 
-/// The session remembers what was wrong in the callers of its edits; what was wrong before a loop
-/// began is another matter.
+/// The session remembers errors in the callers of its edits; errors from before a loop are a different
+/// matter.
 #[test]
 fn what_the_session_fixed_before_a_loop_holds_when_the_loop_breaks_it_again() {
     // So slow that the first edit of the loop comes before its beginning is measured.

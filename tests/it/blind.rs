@@ -1,5 +1,5 @@
-//! Hooks that get no answer from a daemon: the next one starts another, and the second in a row says
-//! that it is blind.
+//! Hooks without an answer from a daemon: the next one starts a new daemon, and the second failure in a row
+//! is reported.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -11,7 +11,7 @@ use crate::support::{Output, Sandbox, silent_daemon};
 
 const BLIND: &str = "[moai-ralph] blind: ";
 const ADVICE: &str = "; until this is mended, ";
-/// Without a daemon the hook does what it can by itself.
+/// Without a daemon the hook does as much as it can by itself.
 const PARTLY: &str = "only what needs no language server is checked: moai-ralph doctor";
 const NOTHING: &str = "nothing is checked: moai-ralph doctor";
 const HARMFUL: &str = "import pickle\nword = pickle.loads(b'')\n";

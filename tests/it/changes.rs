@@ -63,7 +63,7 @@ fn run_and_kill(root: &Path, records: &Path, after: Duration) {
     assert_eq!(end.signal(), Some(9), "it ended by itself: {end}");
 }
 
-/// Whether everything is new; fails on a mixture and on anything left over.
+/// True if everything is new; fails on a mixture and on leftovers.
 fn state(root: &Path) -> bool {
     let mut names: Vec<String> = fs::read_dir(root)
         .expect("the folder is ours")

@@ -56,7 +56,7 @@ fn refreeze(sandbox: &Sandbox) -> Output {
     terminal::with_code(sandbox, &["loop", "refreeze", "--now", "--json"])
 }
 
-/// What the daemon answers a line on its socket.
+/// The daemon's answer to a line on its socket.
 fn raw_call(sandbox: &Sandbox, request: &Value) -> String {
     let folder = fs::read_dir(sandbox.base().join("run/moai-ralph")).expect("the daemon runs");
     let mut files = folder.flatten().map(|entry| entry.path());
@@ -279,7 +279,7 @@ fn only_a_person_takes_a_new_exam() {
         (code, verdicts(&document)),
         (0, vec![format!("{SCRIPT}: clean"), "exam: clean".into()])
     );
-    // A loop that is over has nothing to freeze for.
+    // A finished loop has nothing to freeze for.
     assert_eq!(sandbox.run(&["loop", "cancel"]).code, 0);
     assert_eq!(refreeze(&sandbox).code, 1);
 }
@@ -300,7 +300,7 @@ fn tests_that_are_not_run_any_more_are_noticed_until_they_are_back() {
     let (_, message) = said("=== 12 passed, 18 skipped in 1.00s ===\n");
     let expected = "unit: 12 tests ran, 30 ran before; 18 more were skipped in this loop;";
     assert!(message.starts_with(expected), "{message}");
-    // The lower number is not what the next run is compared with.
+    // The lower number does not become the baseline of the next run.
     assert!(said("=== 13 passed in 1.00s ===\n").1.contains("30 ran before"));
     assert_eq!(said("=== 31 passed in 1.00s ===\n"), (0, String::new()));
 }

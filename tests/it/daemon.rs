@@ -102,7 +102,7 @@ fn a_daemon_that_hangs_is_killed_when_it_is_to_stop() {
     let is_over = AtomicBool::new(false);
     let stopped = thread::scope(|scope| {
         scope.spawn(|| {
-            // Whoever lets it continue, it is stopped again.
+            // Whatever continues it, it is stopped again.
             while !is_over.load(Ordering::Relaxed) && kill_process(pid, Signal::STOP).is_ok() {
                 thread::yield_now();
             }

@@ -22,7 +22,7 @@ fn budget(sandbox: &Sandbox, budget_ms: u64) {
     sandbox.write(".moai/config/sections/ralph.yaml", &text);
 }
 
-/// Late words, until one of them has `word`.
+/// Collects deferred texts, until one of them has `word`.
 fn until_told(sandbox: &Sandbox, word: &str) -> Vec<String> {
     let batch = sandbox.payload("PostToolBatch");
     let mut told = Vec::new();
@@ -42,12 +42,12 @@ fn an_old_error_that_moved_is_not_news_and_an_equal_one_is() {
     sandbox.tool_write("app.py", first);
     let moved = format!("import os\n\n{first}");
     assert_eq!(sandbox.tool_write("app.py", &moved).context(), "");
-    // The same error once more, above the old one: the new one is named, by its line.
+    // The same error again, above the old one: the new one is reported with its line.
     let told = sandbox.tool_write("app.py", &format!("d = 'BAD'\n{moved}")).context();
     let expected = "[moai-ralph] app.py: introduced 1 error; 1 older remaining\n  \
                     error app.py:1:6 pyright(badWord): bad word";
     assert_eq!(told.trim_end(), expected);
-    // One mended and an equal one made elsewhere.
+    // One error fixed and an equal one introduced elsewhere.
     let told = sandbox.tool_write("app.py", &format!("d = 'BAD'\n{moved}e = 'BAD'\n"));
     assert!(told.context().contains("introduced 1 error; 2 older remaining"), "{told:#?}");
     let swapped = format!("d = 'WORSE'\n{moved}e = 'BAD'\n");
@@ -63,7 +63,7 @@ fn an_error_that_an_edit_puts_back_is_introduced_whoever_removed_it() {
     sandbox.tool_write("app.py", right);
     let edited = |text: &str| sandbox.tool_write("app.py", text).context();
     assert!(edited(wrong).contains("introduced 1 error"));
-    // Nobody tells of this write; the last verified set is that of the wrong text.
+    // No hook reports this write; the last verified set is that of the wrong text.
     sandbox.write("app.py", right);
     let told = edited(wrong);
     assert!(told.contains("introduced 1 error") && told.contains("app.py:2:6"), "{told}");
@@ -71,7 +71,7 @@ fn an_error_that_an_edit_puts_back_is_introduced_whoever_removed_it() {
     sandbox.hook("post-tool-use", &sandbox.payload("PostToolUse-Bash"));
     let told = edited(wrong);
     assert!(told.contains("introduced 1 error") && told.contains("app.py:2:6"), "{told}");
-    // What others wrote, too, is not the edit's.
+    // Nor are changes by other programs attributed to the edit.
     sandbox.write("app.py", &format!("{wrong}d = 'WORSE'\n"));
     let told = edited(&format!("z = 0\n{wrong}d = 'WORSE'\n"));
     assert!(told.contains("app.py: 1 may be older; 1 older remaining"), "{told}");
@@ -92,7 +92,7 @@ fn an_edit_is_not_blamed_for_what_another_file_does() {
     sandbox.write("prices.py", "def half(number, by):\n    return number\n");
     let told = sandbox.tool_write("cart.py", &format!("{cart}other = 2\n")).context();
     assert!(told.contains("cart.py: 1 may be older"), "{told}");
-    // What the edit itself wrote is its own.
+    // The edit's own text is attributed to it.
     let told = sandbox.tool_write("cart.py", &format!("{cart}other = 2\nmore = half(1)\n"));
     assert!(told.context().contains("introduced 1 error; 1 older remaining"), "{told:#?}");
 }

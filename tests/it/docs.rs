@@ -140,7 +140,7 @@ fn option_rows() -> Vec<OptionRow> {
     rows
 }
 
-/// The document with its generated tables as they should be, and their names.
+/// The document with up-to-date generated tables, and their names.
 fn with_current_tables(
     name: &str,
     text: &str,
@@ -398,7 +398,7 @@ fn every_file_spoken_of_exists() {
             (is_file && !is_pattern).then_some(file)
         });
         for file in targets.into_iter().chain(files) {
-            // `tests/it/tidy` stands for the module, whose file is `tests/it/tidy.rs`.
+            // `tests/it/tidy` means the module, whose file is `tests/it/tidy.rs`.
             let path = Path::new(CHECKOUT).join(&file);
             if !path.exists() && !path.with_extension("rs").exists() {
                 missing.push(format!("{name}: {file}"));

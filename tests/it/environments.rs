@@ -46,8 +46,8 @@ fn project_of_node() -> Sandbox {
     sandbox
 }
 
-/// Makes later processes those of another shell: its PATH begins with a link of its own to a
-/// version of node, as fnm makes one for each shell.
+/// Makes later processes those of another shell: its PATH begins with a separate link to a version of node,
+/// as fnm makes one for each shell.
 fn enter_shell(sandbox: &mut Sandbox, shell: &str, version: &str) -> PathBuf {
     let link = sandbox.base().join("shells").join(shell);
     fs::create_dir_all(sandbox.base().join("shells")).expect("the sandbox is writable");

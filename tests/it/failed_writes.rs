@@ -16,7 +16,6 @@ use crate::terminal::typed;
 /// Largest size of any file, in blocks of 512 bytes: nothing, less than an empty database, less
 /// than one with a loop.
 const LIMITS: [u32; 4] = [0, 7, 24, 150];
-/// The project's source.
 const SOURCE: &str = "def half(n):\n    return n / 2\n";
 const KILLS: u64 = 12;
 /// The session after the faults.
@@ -151,7 +150,7 @@ fn stop_daemon(sandbox: &Sandbox) {
     assert!(gone.is_some(), "{:#?}", sandbox.survivors());
 }
 
-/// The sandbox's daemon, started if there is none.
+/// The sandbox's daemon, started if none is running.
 fn running_daemon(sandbox: &Sandbox) -> Pid {
     // The first call starts a daemon without waiting for it.
     let pid = eventually(PATIENCE, || {

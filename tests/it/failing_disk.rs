@@ -1,5 +1,5 @@
-//! A disk whose writes fail with an I/O error for a while: nothing that was there is lost, nothing is
-//! half written, and everything works again afterwards.
+//! A disk whose writes fail with an I/O error for a while: nothing is lost, nothing is half written, and
+//! everything works again afterwards.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::support::{Output, PATIENCE, PROGRAM, Sandbox, eventually, write_file};
 
-/// A running host, which goes on from session to session.
+/// A running host, which changes from session to session.
 pub(crate) struct FakeHost<'s> {
     sandbox: &'s Sandbox,
     shell: Child,
@@ -28,7 +28,7 @@ impl<'s> FakeHost<'s> {
         Self { sandbox, shell, orders, session: session.to_owned(), count: 0 }
     }
 
-    /// The user goes on to another session in the same process.
+    /// The user changes to another session in the same process.
     pub(crate) fn go_on_to(&mut self, session: &str) {
         session.clone_into(&mut self.session);
     }
@@ -39,7 +39,7 @@ impl<'s> FakeHost<'s> {
         self.child(&format!("'{PROGRAM}' hook {event}"), &input.to_string())
     }
 
-    /// A command of the agent, in a shell with a session of processes of its own.
+    /// A command of the agent, in a shell with its own session of processes.
     pub(crate) fn agent(&mut self, script: &str) -> Output {
         let file = self.file("agent.sh");
         write_file(&file, script);

@@ -1,4 +1,4 @@
-//! The scripted language server itself: each behaviour once, over raw framing.
+//! The scripted language server itself: each behavior once, over raw framing.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -15,7 +15,7 @@ use crate::support::{PATIENCE, fake_language_server, json_lines, write_file};
 
 const URI: &str = "file:///project/app.py";
 
-/// A bare client: it frames messages and keeps what arrives.
+/// A bare client: it frames messages and keeps the received ones.
 struct Client {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -152,7 +152,7 @@ impl Drop for Client {
     }
 }
 
-/// Reads one message; lines that are no header are noise and skipped.
+/// Reads one message; lines that are not headers are noise and skipped.
 fn read_message(input: &mut impl BufRead) -> Option<Value> {
     let mut length = 0;
     loop {

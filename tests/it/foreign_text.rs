@@ -1,5 +1,5 @@
-//! Text of a repository (rule messages, file names, output of checks) stays data in every output:
-//! no line of it can be taken for a line of this program, the host or the CI system.
+//! Text of a repository (rule messages, file names, output of checks) stays data in every output: no line of
+//! it can be mistaken for a line of this program, the host or the CI system.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -46,7 +46,7 @@ fn assert_visible(text: &str) {
     assert!(!lower.contains("<system") && !lower.contains("</system"), "{text}");
 }
 
-/// Besides, only our own lines begin with our mark, and none with a word of the repository.
+/// Visible, and only our own lines begin with our mark, and none with a word of the repository.
 fn assert_ours(text: &str, marked_lines: usize) {
     assert_visible(text);
     let marked = text.lines().filter(|line| line.trim_start().starts_with("[moai-ralph]"));

@@ -1,5 +1,4 @@
-//! The `guard` command: work tree, index and commits, unmeasurable files, and who may waive a
-//! finding.
+//! The `guard` command: working tree, index and commits, unmeasurable files, and who may waive a finding.
 
 use std::fs;
 use std::process::Command;

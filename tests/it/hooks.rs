@@ -43,7 +43,7 @@ fn an_edit_is_told_what_it_introduced_once_and_what_it_fixed() {
 fn what_others_wrote_meanwhile_is_part_of_the_answer() {
     let sandbox = Sandbox::new();
     let log = sandbox.fake_server("pyright-langserver", json!({"watch_files": true}));
-    // Files that mention the same names are asked about as well.
+    // Files that mention the same names are measured as well.
     let is_pull = |message: &Value| {
         let uri = message["uri"].as_str().unwrap_or_default();
         message["method"] == "textDocument/diagnostic" && uri.ends_with("app.py")
@@ -149,7 +149,7 @@ fn half_a_character_in_a_payload_hides_no_error() {
     input["tool_input"]["file_path"] = json!(sandbox.path("app.py"));
     input["tool_response"]["filePath"] = json!(sandbox.path("app.py"));
     input["tool_input"]["content"] = json!("cut here");
-    // What a program leaves that cuts a text by UTF-16 units.
+    // Output of a program that cuts a text by UTF-16 units.
     let text = input.to_string().replace("cut here", "cut \\ud83d");
     let told = sandbox.run_with(&["hook", "post-tool-use"], &text).context();
     assert!(told.contains("introduced 1 error"), "{told:?}");

@@ -1,5 +1,5 @@
-//! Hooks of the other hosts, with their recorded inputs: the answers in the words that each host reads,
-//! and a loop from its start to its end.
+//! Hooks of the other hosts, with their recorded inputs: answers in the format that each host reads, and a
+//! loop from its start to its end.
 
 mod registrations;
 
@@ -53,7 +53,7 @@ impl<'s> HostSession<'s> {
         Self { sandbox, host, count: Cell::new(0) }
     }
 
-    /// A recorded input. Each event of Copilot has a time of its own.
+    /// A recorded input. Each event of Copilot has its own time.
     fn payload(&self, name: &str) -> Value {
         let mut payload = self.sandbox.payload(&format!("{}/{name}", self.host));
         if payload.get("timestamp").is_some() {
@@ -63,7 +63,7 @@ impl<'s> HostSession<'s> {
         payload
     }
 
-    /// A hook as the host calls it: the registration names no event.
+    /// A hook as the host calls it: the registration has no event.
     fn call(&self, payload: &Value) -> Output {
         self.sandbox.run_with(&["hook"], &payload.to_string())
     }
@@ -85,7 +85,7 @@ impl<'s> HostSession<'s> {
         self.call(&payload)
     }
 
-    /// A Stop with these last words.
+    /// A Stop with this final message.
     fn stop(&self, words: &str) -> Value {
         let mut payload = self.payload("Stop");
         if self.host == "copilot" {
@@ -300,7 +300,7 @@ fn a_loop_runs_from_the_typed_command_to_the_promise() {
         assert_eq!(held["decision"], "block", "{host}: {held}");
         let reason = held["reason"].as_str().expect("a reason").to_owned();
         assert!(reason.contains("bad word"), "{host}: {reason}");
-        // Copilot sends the reason back as a prompt, which is no wish of the user.
+        // Copilot sends the reason back as a prompt, which is not a request of the user.
         let again = session.prompt(&reason);
         if host == "copilot" {
             assert_eq!(answer(&again), Value::Null, "{again:#?}");
@@ -391,7 +391,7 @@ fn a_host_that_drops_the_arguments_still_reaches_the_hook() {
         "*** Begin Patch\n*** Add File: app.py\n+word = 'BAD'\n*** End Patch".into();
     let output = sandbox.run_with(&[], &payload.to_string());
     assert!(context("codex", &output).contains("introduced 1 error"), "{output:#?}");
-    // Anything else on stdin is no hook.
+    // Anything else on stdin is not a hook input.
     assert_eq!(sandbox.run_with(&[], "{}").code, 3);
     // An agent's shell starts no hooks.
     let mut command = sandbox.program();
@@ -453,7 +453,7 @@ fn two_hosts_in_one_project_have_loops_of_their_own() {
     prompt["session_id"] = "codex-session".into();
     prompt["prompt"] = "/moai-loop fix it --completion-promise DONE".into();
     assert!(context("codex", &codex.call(&prompt)).starts_with("[moai-ralph]"));
-    // The other host has no loop, so its turn ends without a word.
+    // The other host has no loop, so its turn ends silently.
     assert_eq!(copilot.stop("I am done."), Value::Null);
     let mut stop = codex.payload("Stop");
     stop["session_id"] = "codex-session".into();
@@ -478,7 +478,7 @@ fn a_pause_for_the_exam_is_told_once_where_each_host_reads_it() {
         let begun = sandbox.run(&["loop", "start", "--prompt", "fix it", "--session", SESSION]);
         assert_eq!(begun.code, 0, "{begun:#?}");
         sandbox.write("app.py", "word = 'better'\n");
-        // Somebody else changes what the loop is checked with.
+        // Another program changes a file of the loop's exam.
         sandbox.write("RUBRIC.md", "# Rubric\n\n- [ ] something else\n");
         let told = stop("I am done.");
         assert!(told.to_string().contains("RUBRIC.md"), "{host}: {told}");
@@ -498,7 +498,7 @@ fn a_pause_for_the_exam_is_told_once_where_each_host_reads_it() {
     }
 }
 
-/// A folder that is no project, and too large to look through.
+/// A folder that is not a project, and too large to scan.
 fn vast_folder(sandbox: &Sandbox) -> PathBuf {
     let folder = sandbox.base().join("vast");
     for at in 0..251 {
@@ -592,7 +592,7 @@ fn two_hosts_with_the_same_session_id_do_not_share_a_loop() {
     );
     let begun = context("copilot", &copilot.prompt("/moai-loop other --max-iterations 5"));
     assert!(begun.starts_with("[moai-ralph]"), "a loop of its own: {begun}");
-    // Another daemon knows whose session it is.
+    // A different daemon knows whose session it is.
     assert_eq!(sandbox.run(&["daemon", "stop"]).code, 0);
     sandbox.write("app.py", DIRTY);
     assert_eq!(

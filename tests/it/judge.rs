@@ -52,8 +52,8 @@ fn prompts(sandbox: &Sandbox, name: &str) -> Vec<String> {
     log.split("\n=====\n").filter(|one| !one.trim().is_empty()).map(str::to_owned).collect()
 }
 
-/// The body of a script that calls met what holds one of these words, by quoting `quote`, and
-/// everything else unmet: also what is planted.
+/// The body of a script that calls a criterion met if it contains one of these words, by quoting `quote`, and
+/// everything else unmet, including planted criteria.
 fn honest(words: &str, quote: &str) -> String {
     let evidence = json!([{"path": "src/app.py", "line_start": 2, "line_end": 2, "quote": quote}]);
     let evidence = evidence.to_string().replace('\'', "'\\''");
@@ -412,7 +412,7 @@ fn hooks_of_a_judge_we_asked_say_nothing() {
     let script = format!("'{PROGRAM}' hook stop; exit $?");
     program.args(["-c", &script]).env("MOAI_RALPH_JUDGE", "1");
     let mut input = sandbox.payload("Stop");
-    // A judge has a session of its own, which would claim a loop that waits for one.
+    // A judge has its own session, which would claim a loop that waits for one.
     input["session_id"] = "of-the-judge".into();
     let silent = crate::support::finish(&mut program, &input.to_string());
     assert_eq!((silent.code, silent.stdout.as_str()), (0, ""));
@@ -458,7 +458,7 @@ struct Asked {
 /// Status and document for a question.
 type Answering = fn(&Value) -> (u16, Value);
 
-/// Serves the answers, one for each request, and hands over what was asked.
+/// Serves the answers, one for each request, and returns the requests.
 fn endpoint(answers: Vec<Answering>) -> (String, Receiver<Asked>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
     let address = listener.local_addr().expect("bound");

@@ -18,8 +18,8 @@ const COUNT: usize = 60;
 const OLD: &str = "total = 1\n";
 const NEW: &str = "summed = 1\n";
 
-/// Waits for a moment of the daemon's work without a pause, and stops the daemon there. Who asked
-/// for the work is killed first, so that nobody asks again; then the daemon is.
+/// Waits for a moment of the daemon's work without a pause, and stops the daemon there. The process that
+/// requested the work is killed first, so that it does not retry; then the daemon is.
 pub(crate) fn kill_at(daemon: Pid, is_reached: impl Fn() -> bool, end_asker: impl FnOnce()) {
     let started_at = Instant::now();
     while !is_reached() {

@@ -53,7 +53,7 @@ use crate::support::{Output, SESSION, Sandbox, finish, write_file};
 
 const CLEAN: &str = "word = 'good'\n";
 const DIRTY: &str = "word = 'BAD'\n";
-/// Clean, and not what was committed: so there is something to measure.
+/// Clean, and different from the committed text: so there is something to measure.
 const FIXED: &str = "word = 'better'\n";
 const TESTS: &str =
     "def test_sum():\n    assert 1 + 2 == 3\n\n\ndef test_empty():\n    assert 0 == 0\n";
@@ -82,7 +82,7 @@ fn start(sandbox: &Sandbox, options: &[&str]) -> Output {
     sandbox.run(&[&arguments, options].concat())
 }
 
-/// One whose agent dropped a test.
+/// A loop whose agent dropped a test.
 fn lacking_a_test() -> Sandbox {
     let sandbox = project();
     sandbox.write("tests/test_app.py", TESTS);
@@ -105,7 +105,7 @@ fn git(sandbox: &Sandbox, arguments: &[&str]) -> String {
     git_in(sandbox, &sandbox.root(), arguments)
 }
 
-/// What git says in a folder.
+/// Output of git in a folder.
 fn git_in(sandbox: &Sandbox, folder: &Path, arguments: &[&str]) -> String {
     let mut command = std::process::Command::new("git");
     sandbox.prepare(&mut command);
@@ -127,7 +127,7 @@ fn git_hook(sandbox: &Sandbox, name: &str, body: &str) {
     fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).expect("the hook is ours");
 }
 
-/// A second work tree with `main` checked out, where other people work.
+/// A second worktree with `main` checked out, where other people work.
 fn beside(sandbox: &Sandbox) -> PathBuf {
     let folder = sandbox.base().join("beside");
     let at = folder.to_str().expect("a path");
@@ -135,7 +135,7 @@ fn beside(sandbox: &Sandbox) -> PathBuf {
     folder
 }
 
-/// What the agent's shell does to the project, in one tool call.
+/// Changes that the agent's shell makes to the project, in one tool call.
 fn shell(sandbox: &Sandbox, work: impl FnOnce()) -> Output {
     let begun = Instant::now();
     work();
@@ -175,7 +175,7 @@ fn stop_again(sandbox: &Sandbox, last_words: &str) -> Output {
     sandbox.hook("stop", &input)
 }
 
-/// What the user reads when a turn is let go.
+/// The user's notice at the end of a turn.
 fn notice(output: &Output) -> String {
     assert_eq!(output.code, 0, "{output:#?}");
     output.json()["systemMessage"].as_str().unwrap_or_default().to_owned()

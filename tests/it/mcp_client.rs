@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use crate::support::{PATIENCE, PROGRAM, Sandbox, eventually};
 
-/// An initialized client.
 pub(crate) struct Client {
     child: Child,
     stdin: ChildStdin,
@@ -44,7 +43,6 @@ impl Client {
         client
     }
 
-    /// Writes one line.
     pub(crate) fn write(&mut self, line: &[u8]) {
         let written = self.stdin.write_all(line).and_then(|()| self.stdin.write_all(b"\n"));
         written.expect("the server reads");
@@ -75,7 +73,7 @@ impl Client {
         serde_json::from_str(&line).expect("one JSON message a line")
     }
 
-    /// The response of one request; what comes before it is not looked at.
+    /// The response of one request; messages before it are ignored.
     pub(crate) fn call(&mut self, method: &str, params: &Value) -> Value {
         let id = self.ask(method, params);
         loop {
@@ -86,7 +84,7 @@ impl Client {
         }
     }
 
-    /// The response of a tool, whose values keep to the schema that is listed for it.
+    /// The response of a tool, whose values match the schema that is listed for it.
     pub(crate) fn tool(&mut self, name: &str, arguments: &Value) -> Value {
         let answer = self.call("tools/call", &json!({"name": name, "arguments": arguments}));
         let values = &answer["result"]["structuredContent"];

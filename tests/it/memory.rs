@@ -1,4 +1,4 @@
-//! `memory …` over the real program: what is stored is found, what is forgotten is nowhere, and bad input
+//! `memory …` over the real program: stored observations are found, forgotten ones are nowhere, and bad input
 //! loses nothing.
 
 use std::fs;
@@ -203,7 +203,7 @@ fn a_preview_shows_what_would_be_forgotten() {
     let end = "… and 5 more\nwould forget 25 observations: repeat with --apply\n";
     assert!(preview.ends_with(end), "{preview}");
     assert_eq!(forget(&["--query", "owl"]), "nothing to forget\n");
-    // The parts of a name that stand apart are not the name.
+    // The parts of a name in different places are not the name.
     import(&sandbox, &[line("w", "conc w2 i1", ""), line("u", "utf16 in i8", "")]);
     for query in ["conc w1", "utf8"] {
         assert_eq!(forget(&["--query", query]), "nothing to forget\n", "{query}");

@@ -1,5 +1,5 @@
-//! A memory whose disk is full from any of its writes on, that several processes write, and whose clock
-//! jumps: what was stored stays, nothing is half written, and hooks are silent.
+//! A memory whose disk becomes full at any of its writes, which several processes write, and whose clock
+//! jumps: stored observations stay, nothing is half written, and hooks are silent.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -217,7 +217,7 @@ fn on_a_full_disk_hooks_are_silent_and_what_was_stored_or_spooled_stays() {
     );
 }
 
-/// Lines of old commands in a project of their own, and a decision.
+/// Lines of old commands in a separate project, and a decision.
 fn old_lines(name: &str, count: usize) -> String {
     let line = |number: usize| {
         json!({"id": format!("{name}{number}"), "project": name, "session": "s", "type": "command",
@@ -276,8 +276,8 @@ fn several_processes_write_one_memory_and_lose_nothing() {
         sandbox.write(&format!("{name}.jsonl"), &old_lines(name, LINES));
     }
     std::thread::scope(|scope| {
-        // Each import is a process that writes by itself; notes are written by the daemon. A command
-        // waits for the others, however slow the machine is.
+        // Each import is a process that writes by itself; notes are written by the daemon. A command waits
+        // for the other ones, however slow the machine is.
         for name in ["one", "two"] {
             let sandbox = &sandbox;
             scope.spawn(move || {

@@ -1,5 +1,5 @@
-//! What the hooks do with the memory: a session learns what earlier ones decided and fixed, nothing
-//! private reaches a disk, and the memory can be switched off.
+//! The memory in hooks: a session receives the decisions and fixes of earlier ones, nothing private reaches a
+//! disk, and the memory can be switched off.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,14 +20,14 @@ fn input(sandbox: &Sandbox, payload: &str, session: &str) -> Value {
     input
 }
 
-/// What a session reads when it starts.
+/// The context of a session when it starts.
 fn start(sandbox: &Sandbox, session: &str, source: &str) -> String {
     let mut start = input(sandbox, "SessionStart-startup", session);
     start["source"] = json!(source);
     sandbox.hook("session-start", &start).context()
 }
 
-/// What a session reads with a prompt.
+/// The context of a session with a prompt.
 fn prompt(sandbox: &Sandbox, session: &str, text: &str) -> String {
     let mut prompt = input(sandbox, "UserPromptSubmit", session);
     prompt["prompt"] = json!(text);
@@ -39,7 +39,7 @@ fn end(sandbox: &Sandbox, session: &str) {
     assert_eq!((ended.code, ended.stdout.as_str()), (0, ""), "{ended:#?}");
 }
 
-/// Writes a file as the host's tool does; what its session reads.
+/// Writes a file as the host's tool does; returns the context of its session.
 fn write(sandbox: &Sandbox, session: &str, file: &Path, text: &str) -> String {
     let before = fs::read_to_string(file).ok();
     write_file(file, text);
@@ -248,7 +248,7 @@ fn a_prompt_reads_what_mentions_the_same_and_nothing_vague() {
     end(&sandbox, "one");
     start_that_reads(&sandbox, "retryLimit");
     let told = eventually(PATIENCE, || {
-        // A session that its start told nothing.
+        // A session whose start recalled nothing.
         start(&sandbox, "two", "resume");
         let told = prompt(&sandbox, "two", "결제 재시도를 어떻게 하기로 했더라?");
         told.contains("retryLimit").then_some(told)
@@ -309,8 +309,8 @@ fn the_end_of_a_loop_and_its_decisions_are_recalled() {
     let stopped = sandbox.hook("stop", &input(&sandbox, "Stop", "one"));
     assert!(!stopped.stdout.contains("\"block\""), "{stopped:#?}");
     end(&sandbox, "one");
-    // They are written one after the other, so a start may read the first ones alone. The language of
-    // the record is that of most of what it holds, which is mixed here.
+    // They are written one after the other, so a start may read the first ones alone. The language of the
+    // record is that of most of its observations, which is mixed here.
     let (mut number, mut last) = (0, String::new());
     let told = eventually(PATIENCE, || {
         number += 1;
@@ -428,7 +428,7 @@ fn an_edit_that_no_sensor_is_for_is_kept_as_unmeasured() {
     let exported =
         stored.unwrap_or_else(|| panic!("{}", sandbox.run(&["memory", "export"]).stdout));
     assert!(exported.contains("\"files\":[\"notes.xyz\"]"), "{exported}");
-    // The same text again is no edit.
+    // Writing the same text again is not an edit.
     write(&sandbox, "first", &notes, text);
     write(&sandbox, "first", &sandbox.path("app.py"), "word = 'fine'\n");
     let measured = eventually(PATIENCE, || {

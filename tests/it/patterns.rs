@@ -154,7 +154,7 @@ fn files_that_cannot_be_searched_are_named_and_the_others_count() {
     assert_eq!((&document["files_total"], &document["files_checked"]), (&json!(8), &json!(4)));
     assert_eq!(document["files_with_matches"], 3);
     assert_eq!(document["matches_omitted"], 10_004 - 1_000);
-    // A skipped file that is named explicitly leaves the result unmeasured.
+    // A skipped file that was requested explicitly leaves the result unmeasured.
     let output = search(&sandbox, &["latin.py", "a.py"]);
     assert_eq!(output.code, 4, "{output:#?}");
     assert!(output.stdout.contains("skipped: latin.py (not UTF-8)\n3 matches"), "{output:#?}");
@@ -328,7 +328,7 @@ fn killed_in_the_middle_all_files_are_old_or_all_are_new() {
     }
 }
 
-/// Whether a set of changes has begun to be made.
+/// True once a set of changes has begun to be made.
 fn records(sandbox: &Sandbox) -> Option<()> {
     let projects = fs::read_dir(sandbox.base().join("state/projects")).ok()?;
     projects.flatten().any(|project| project.path().join("changes/lock").exists()).then_some(())
@@ -401,7 +401,7 @@ fn a_tool_call_that_makes_no_sense_is_an_error_that_helps() {
     client.end();
 }
 
-/// Rules of one's own in a folder: a safe fix, and one that is not called so.
+/// Rules in a separate folder: a safe fix, and one that is not marked as safe.
 fn fix_rules(sandbox: &Sandbox) {
     let rule = |id: &str, pattern: &str, fix: &str, more: &str| {
         let head = format!("id: {id}\nlanguage: python\nseverity: warning\nmessage: use {fix}\n");

@@ -68,7 +68,7 @@ fn slash(sandbox: &Sandbox, name: &str, arguments: &str) -> Value {
     if output.stdout.trim().is_empty() { Value::Null } else { output.json() }
 }
 
-/// The user approves the plan, once it was shown: what the agent reads.
+/// The user approves the plan, once it was shown: returns the agent's context.
 fn approve(sandbox: &Sandbox) -> String {
     let mut answer = slash(sandbox, "moai-run", "");
     let reason = answer["reason"].as_str().unwrap_or_default();
@@ -151,7 +151,7 @@ fn a_box_that_the_agent_sets_without_a_passing_run_is_set_back_and_reported() {
     assert!(reason.contains("TODO-2 was marked [x]"), "{reason}");
     let expected = PLAN.replace("### [ ] TODO 1: the first file", ONE_DONE);
     assert_eq!(sandbox.read(&path), expected, "every other byte is as it was");
-    // A failure that the agent declares is no failure either.
+    // A failure that only the agent declares does not count either.
     sandbox.write(&path, &PLAN.replace("### [ ] TODO 2", "### [FAILED] TODO 2"));
     let reason = stop(&sandbox).expect("it is still to be done");
     assert!(reason.contains("TODO-2 was marked [FAILED]"), "{reason}");

@@ -16,7 +16,7 @@ fn plugin(sandbox: &Sandbox, name: &str) -> PathBuf {
     folder
 }
 
-/// A program that says its name and its arguments.
+/// A program that prints its name and its arguments.
 fn program(path: &Path, name: &str) {
     write_file(path, &format!("#!/bin/sh\necho \"{name} $*\"\n"));
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("the file is ours");

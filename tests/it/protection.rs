@@ -1,4 +1,5 @@
-//! Before a tool call: writes to what decides about the agent's work are denied, all others are free.
+//! Before a tool call: writes to files that decide about the agent's work are denied, all other writes are
+//! allowed.
 
 use std::time::{Duration, Instant};
 
@@ -268,7 +269,7 @@ fn recorded_commands_are_denied_if_they_write_and_free_if_they_do_not() {
     check("writing_commands.txt", true);
 }
 
-/// How a host names the tool `mcp__server__tool` of an MCP server.
+/// The name that a host gives to the tool `mcp__server__tool` of an MCP server.
 fn server_tool(host: &str, name: &str) -> String {
     let Some((server, tool)) = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"))
     else {

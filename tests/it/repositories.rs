@@ -10,8 +10,8 @@ use crate::support::{Output, Sandbox, finish};
 const OUTER: &str = "log(1)\n";
 const INNER: &str = "log(2)\n";
 
-/// A project with `libs/inner`, a repository of its own, and `libs/module`, one whose data is
-/// elsewhere, as a submodule's is.
+/// A project with the nested repository `libs/inner`, and `libs/module`, whose git data is elsewhere, as a
+/// submodule's is.
 fn project() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("a.py", OUTER);

@@ -1,4 +1,4 @@
-//! The sandbox itself: separate state, and a surviving process is found and named.
+//! The sandbox itself: separate state, and a surviving process is found and reported.
 
 use std::process::{Command, Stdio};
 

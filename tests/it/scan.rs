@@ -169,8 +169,8 @@ fn a_text_whose_parsing_cannot_be_cancelled_costs_no_more_than_a_worker() {
     assert!(guarded.stdout.contains("\"app.py\""), "{guarded:#?}");
 }
 
-/// A project with a rule whose one attempt compares each number with each pair of numbers before it,
-/// and a file in which that takes minutes.
+/// A project with a rule whose one attempt compares each number with each pair of numbers before it, and a
+/// file in which that takes minutes.
 fn with_slow_rule() -> Sandbox {
     let sandbox = project();
     let rule = "id: slow\nlanguage: python\nmessage: m\nrule:\n  kind: module\n  has:\n    stopBy: end\n    \
@@ -389,11 +389,11 @@ fn jsonl_is_a_finding_a_line_and_quiet_leaves_the_exit_code() {
     assert!(colored.contains("\u{1b}[31merror\u{1b}[0m"), "{colored}");
 }
 
-/// What the schema says about a log; nothing when it is valid.
+/// The schema's complaints about a log; empty when it is valid.
 fn complaints(log: &Value) -> Vec<String> {
     let file = format!("{CHECKOUT}/tests/data/sarif-schema-2.1.0.json");
     let schema = fs::read_to_string(file).expect("the schema is in the checkout");
-    // A lone `]` in the pattern of languages is no regular expression for a strict reader.
+    // A lone `]` in the pattern of languages is not a valid regular expression for a strict reader.
     let schema = schema.replace("{2}]?$\"", "{2}\\\\]?$\"");
     let schema = serde_json::from_str(&schema).expect("it is JSON");
     let validator = jsonschema::validator_for(&schema).expect("it is a schema");
@@ -508,7 +508,7 @@ fn check_knows_baselines_and_formats_with_the_findings_of_language_servers() {
     assert!(commands.contains("title=pyright badWord::bad word"), "{commands}");
     check(&["--write-baseline", "known.json"], 0);
     check(&["--baseline", "known.json"], 0);
-    // What the scan alone was asked about says nothing about the language server's part.
+    // A baseline of the scan alone does not cover the language server's findings.
     let scanned = report(&sandbox, &["--baseline", "known.json"], 0);
     assert_eq!(scanned["baseline"], json!({"known": 1, "new": 0, "fixed": 0}), "{scanned:#}");
     sandbox.write("app.py", "word = 'BAD'\neval(word)\nother = 'BAD'\n");

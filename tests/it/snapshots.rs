@@ -1,5 +1,4 @@
-//! The texts that users and agents see, word for word: help, JSON documents, hook outputs
-//! and MCP tools.
+//! The exact texts that users and agents see: help, JSON documents, hook outputs and MCP tools.
 
 mod documents;
 mod hooks;
@@ -132,7 +131,7 @@ fn assert_snapshots(folder: &str, texts: Vec<(String, String)>) {
     assert!(stale.is_empty(), "no test makes these: {stale:?} in {}", folder.display());
 }
 
-/// The text without what differs between two runs or versions.
+/// The text without parts that differ between two runs or versions.
 fn redacted(text: &str, sandbox: &Sandbox) -> String {
     let text = text
         .replace(&*sandbox.base().to_string_lossy(), "[sandbox]")

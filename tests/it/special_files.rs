@@ -1,5 +1,5 @@
-//! Named pipes and devices in the place of files: nothing waits for their writers, and nothing reads
-//! without end.
+//! Named pipes and devices in the place of files: nothing waits for their writers, and nothing reads without
+//! end.
 
 use std::process::Command;
 
@@ -158,7 +158,7 @@ fn rules_below_the_root_and_files_that_git_is_configured_with_are_named_gaps() {
     }
 }
 
-/// Whether a command did its work, or says which file it does not read.
+/// True if a command did its work, or reports the file that it does not read.
 fn is_answered(output: &Output) -> bool {
     matches!(output.code, 0 | 1 | 4) || output.stderr.contains("a file of the kernel")
 }
@@ -191,7 +191,7 @@ fn files_of_the_kernel_under_names_of_settings_are_not_read() {
         sandbox.commit();
         let link = sandbox.path(name);
         std::fs::create_dir_all(link.parent().expect("a folder")).expect("writable");
-        // It has lines, or waits for them, but says that it is an empty regular file.
+        // It has lines, or waits for them, but claims to be an empty regular file.
         std::os::unix::fs::symlink("/proc/kmsg", &link).expect("writable");
         let scanned = sandbox.run(&["scan"]);
         assert!(is_answered(&scanned), "{name}: {scanned:#?}");

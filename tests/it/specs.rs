@@ -1,5 +1,5 @@
-//! `spec …` over the real program: what is created is named as unfinished, what is broken names its
-//! line, and nothing that a person wrote is lost.
+//! `spec …` over the real program: new documents are reported as unfinished, faults with their line, and
+//! nothing that a person wrote is lost.
 
 use serde_json::{Value, json};
 

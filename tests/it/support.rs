@@ -27,7 +27,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 /// Time a process may take to go away after it was asked to.
 const GOING_AWAY: Duration = Duration::from_secs(20);
 
-/// What a process answered.
+/// A process's answer.
 #[derive(Debug)]
 pub(crate) struct Output {
     pub(crate) code: i32,
@@ -148,8 +148,8 @@ impl Sandbox {
             .env("XDG_DATA_HOME", base.join("home/.local/share"))
             .env("XDG_STATE_HOME", base.join("home/.local/state"))
             .env("GIT_CONFIG_NOSYSTEM", "1")
-            // After a commit git looks after the repository in the background, where it would be
-            // taken for something of ours that was left running.
+            // After a commit git maintains the repository in the background, where it would be mistaken for a
+            // leftover process of ours.
             .env("GIT_CONFIG_COUNT", "1")
             .env("GIT_CONFIG_KEY_0", "maintenance.auto")
             .env("GIT_CONFIG_VALUE_0", "false")
@@ -314,7 +314,7 @@ pub(crate) fn clean_environment() -> Vec<(OsString, OsString)> {
         .collect()
 }
 
-/// Folder for what tests download once: kept between runs, outside version control.
+/// Folder for downloads of tests: kept between runs, outside version control.
 pub(crate) fn test_cache() -> PathBuf {
     std::env::var_os("MOAI_RALPH_TEST_CACHE")
         .filter(|folder| !folder.is_empty())
@@ -343,8 +343,8 @@ pub(crate) fn finish_bytes(command: &mut Command, stdin: &[u8]) -> Output {
         .unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
     let mut input = child.stdin.take().expect("stdin is piped");
     let bytes = stdin.to_vec();
-    // From a thread, because a program may answer before it has read everything; it may also end
-    // without reading, so a broken pipe is no failure.
+    // From a thread, because a program may answer before it has read everything; it may also end without
+    // reading, so a broken pipe is not a failure.
     let writer = thread::spawn(move || drop(input.write_all(&bytes)));
     let output = child.wait_with_output().expect("the child is ours to wait for");
     writer.join().expect("the writer does not panic");

@@ -96,7 +96,7 @@ fn a_file_written_by_the_shell_is_measured_as_it_is_now() {
     let sandbox = project(json!({}));
     sandbox.write("app.py", "word = 'good'\n");
     assert_eq!(sandbox.run(&["check", "--all"]).code, 0);
-    // Nobody tells: no hook, no editor.
+    // No notification: no hook, no editor.
     sandbox.write("app.py", DIRTY);
     assert_eq!(sandbox.run(&["check", "--all"]).code, 1);
     sandbox.write("app.py", "word = 'fine'\n");

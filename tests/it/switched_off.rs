@@ -1,5 +1,5 @@
-//! Files that the project's configuration takes out of a server's checking: named and counted, never
-//! plain clean, and no failure.
+//! Files that the project's configuration excludes from a server's checking: listed and counted, never plain
+//! clean, and not a failure.
 
 use serde_json::{Value, json};
 

@@ -45,8 +45,8 @@ fn text_hash(text: &str) -> String {
 
 #[test]
 fn ranged_changes_give_the_server_the_text_on_disk_in_every_encoding() {
-    // A byte order mark, which a server never sees; both line breaks, an emoji, Hangul, and characters that only some programs
-    // take for line breaks.
+    // A byte order mark, which a server never sees; both line breaks, an emoji, Hangul, and characters that
+    // only some programs treat as line breaks.
     let texts = [
         ("\u{feff}a = '🦀'\r\nb = '한'\n", vec![]),
         ("\u{feff}a = '🦀BAD'\r\nb = '한'\n", vec![7]),
@@ -102,8 +102,8 @@ fn a_server_hears_only_of_the_changes_it_asked_for() {
     assert_eq!(events[0]["type"], 1);
 }
 
-/// A checked project whose server registered for a folder outside the root; then a file there, which
-/// no poll of the root covers, changes. Returns what the server has logged since.
+/// A checked project whose server registered for a folder outside the root; then a file there, which no poll
+/// of the root covers, changes. Returns the server's later log.
 fn log_after_outside_change(entry: &Value) -> Vec<Value> {
     let sandbox = project(json!({}), entry);
     let outside = sandbox.base().join("lib/far.py");
@@ -175,7 +175,7 @@ fn a_server_seen_to_publish_always_may_call_a_file_clean_without_a_version() {
     assert_eq!(sandbox.run(&["check", "app.py"]).code, 1);
     sandbox.write("app.py", "word = 'fine'\n");
     assert_eq!(sandbox.run(&["check", "app.py"]).code, 0);
-    // The same bytes again: the server is made to speak once more.
+    // The same bytes again: the server is made to publish again.
     assert_eq!(sandbox.run(&["check", "app.py"]).code, 0);
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn open() -> (File, File) {
 }
 
 /// Runs a command whose stdin and stderr are a terminal, and types this line when `question` is shown.
-/// What was shown comes back as stderr, with the line that was typed.
+/// Returns the terminal's output as stderr, with the line that was typed.
 pub(crate) fn typed(command: &mut Command, question: &str, line: &str) -> Output {
     let (mut person, program) = open();
     let again = || Stdio::from(program.try_clone().expect("a terminal"));
@@ -59,13 +59,13 @@ pub(crate) fn at_own_terminal(sandbox: &Sandbox, arguments: &[&str]) -> Command 
     command
 }
 
-/// Runs the program at a terminal of its own and asks nothing.
+/// Runs the program at its own terminal and asks nothing.
 pub(crate) fn run(sandbox: &Sandbox, arguments: &[&str]) -> Output {
     typed(&mut at_own_terminal(sandbox, arguments), "\0", "")
 }
 
-/// Runs the program at a terminal of its own and answers the code that is shown there, as a person
-/// does. What was shown comes back as stderr.
+/// Runs the program at its own terminal and answers the code that is shown there, as a person does. Returns
+/// the terminal's output as stderr.
 pub(crate) fn with_code(sandbox: &Sandbox, arguments: &[&str]) -> Output {
     let mut command = at_own_terminal(sandbox, arguments);
     at_code_question(&mut command, str::to_owned)
@@ -97,7 +97,7 @@ pub(crate) fn at_code_question(command: &mut Command, answer: impl Fn(&str) -> S
     }
 }
 
-/// What is shown, until the program's end of the terminal is closed.
+/// The terminal's output, until the program's end of it is closed.
 fn reading(mut person: File) -> Receiver<String> {
     let (said, shown) = channel();
     thread::spawn(move || {

@@ -32,7 +32,7 @@ fn trace(sandbox: &Sandbox) -> PathBuf {
     sandbox.base().join("trace")
 }
 
-/// What the traps recorded; empty if none ran.
+/// The traps' records; empty if none ran.
 fn traces(sandbox: &Sandbox) -> String {
     fs::read_to_string(trace(sandbox)).unwrap_or_default()
 }
@@ -105,7 +105,7 @@ fn every_way_to_name_a_program_is_withheld() {
     for sensor in ["gopls", "odd-ls", "typescript-native", "rust-analyzer"] {
         assert!(reason(&report, sensor).contains(GAP), "{sensor}: {report:#}");
     }
-    // pyright is the user's own; it goes without the project's interpreter, and that is named.
+    // pyright is the user's own; it runs without the project's interpreter, and reports that.
     assert!(reason(&report, "pyright").contains(GAP), "{report:#}");
     assert_eq!(traces(&sandbox), "", "{report:#}");
 }
@@ -295,7 +295,7 @@ fn a_caller_that_has_ended_is_no_person() {
     sandbox.prepare(&mut command);
     let ended = command.args([&socket, &script]).status().expect("it runs");
     assert!(ended.success(), "{ended}");
-    // The process that connected is gone now, and its terminal and ancestors with it.
+    // The process that connected has ended, and its terminal and ancestors are unknown now.
     fs::write(&go, "\n").expect("the script reads");
     let answered = eventually(PATIENCE, || fs::read_to_string(&answer).ok());
     let answered = answered.expect("the daemon answers");

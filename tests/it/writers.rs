@@ -1,6 +1,5 @@
-//! All writers count: changes by shell commands, formatters, git and other sessions are reported
-//! once, after the tool call. What an edit breaks in other files is reported with it and holds a
-//! Stop.
+//! All writers count: changes by shell commands, formatters, git and other sessions are reported once, after
+//! the tool call. Errors that an edit causes in other files are reported with it and hold a Stop.
 
 use std::fs;
 
@@ -148,7 +147,7 @@ fn an_edit_is_told_by_its_own_hook_alone() {
     sandbox.tool_write("app.py", "word = 'fine'\n");
     assert!(sandbox.tool_write("app.py", DIRTY).context().contains("bad word"));
     assert_eq!(after_batch(&sandbox), "");
-    // A report to this session is not repeated to another one.
+    // A report to this session is not repeated to a different one.
     let mut input = sandbox.payload("PostToolBatch");
     input["session_id"] = "another".into();
     assert_eq!(sandbox.hook("post-tool-batch", &input).context(), "");
@@ -358,7 +357,7 @@ fn a_module_that_was_put_back_mends_its_importers() {
     assert!(told.contains("cart.py") && told.contains("fixed 1"), "{told}");
 }
 
-/// A measured shop whose server takes its time for every answer.
+/// A measured shop whose server delays every answer.
 fn slowly_measured_shop() -> Sandbox {
     let sandbox = project(json!({"delay_ms": 300}));
     sandbox.write("prices.py", SIGNATURE);

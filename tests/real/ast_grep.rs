@@ -1,4 +1,4 @@
-//! The scan finds what the ast-grep program finds: the same rules over the same real code.
+//! The scan has the same findings as the ast-grep program: the same rules over the same real code.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use crate::sameness::program::Program;
 use crate::sameness::{code, compare, plain};
 use crate::support::Sandbox;
 
-/// Code bases that are small enough; the bench takes the others, too.
+/// Code bases that are small enough; the bench also runs the large ones.
 const SMALL: [&str; 3] = ["packaging 25.0", "RxJS 7.8.2", "crates"];
 
 /// Compares over the small code bases; the number of findings, and of rules that have some.

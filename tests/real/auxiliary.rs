@@ -1,8 +1,8 @@
-//! Bash, YAML, JSON, TOML, CSS and HTML: what is broken is found, what is mended is clean.
+//! Bash, YAML, JSON, TOML, CSS and HTML: errors are found, and repaired files are clean.
 
 use crate::servers::{check, findings, project_in, report};
 
-/// Broken and mended texts in turn, other clean ones, and the same text twice.
+/// Broken and repaired texts in turn, other clean ones, and the same text twice.
 fn check_each(language: &str, file: &str, right: &str, wrong: &str) {
     let sandbox = project_in(&[language]);
     let other = format!("{right}\n");
@@ -54,7 +54,7 @@ fn several_shell_files_at_once_get_a_verdict_each_also_by_a_new_server() {
             if wrong(file) { "#!/bin/sh\nif true; then\n" } else { "#!/bin/sh\necho good\n" };
         sandbox.write(file, text);
     }
-    // The first time the server keeps only the last of what is opened before it is set up.
+    // The first time the server keeps only the last document that is opened before it is set up.
     for _ in 0..2 {
         let report = report(&sandbox.run(&["check", "--no-scan", "--json", "--all"]), 1);
         assert_eq!(report["files_checked"], 5, "{report:#}");

@@ -1,5 +1,5 @@
-//! What an edit breaks in other files, with real servers: the hook reports a changed signature, a
-//! removed export and a moved module at once in the file that uses them, and their repair as well.
+//! Effects of an edit on other files, with real servers: the hook reports a changed signature, a removed
+//! export and a moved module at once in the file that uses them, and their repair as well.
 
 use crate::servers::{project, report};
 use crate::support::Sandbox;
@@ -8,7 +8,7 @@ use crate::support::Sandbox;
 struct Play {
     module: (&'static str, &'static str),
     user: (&'static str, &'static str),
-    /// Another signature, and the place of what it breaks.
+    /// A changed signature, and the place of the resulting error.
     changed: (&'static str, &'static str),
     /// A text without the export.
     removed: &'static str,

@@ -1,4 +1,4 @@
-//! clangd: what is broken is found, what is mended is clean, and includers follow their headers.
+//! clangd: errors are found, repaired files are clean, and includers follow their headers.
 
 use crate::servers::{check, findings, project_in};
 use crate::support::Sandbox;
@@ -40,7 +40,7 @@ fn an_includer_follows_its_header_on_disk() {
     expect(&sandbox, "main.cpp", 0);
     sandbox.write("lib.h", WRONG);
     expect(&sandbox, "main.cpp", 1);
-    // The includer changes, too, and nothing in it says that it is the header that changed.
+    // The includer changes, too, and nothing in it shows that the header changed.
     sandbox.write("lib.h", RIGHT);
     sandbox.write("main.cpp", &format!("{MAIN}// a remark\n"));
     expect(&sandbox, "main.cpp", 0);

@@ -1,4 +1,4 @@
-//! What the tests themselves download, on a machine that never built this project.
+//! Downloads of the tests themselves, on a machine that never built this project.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,15 +8,15 @@ use tempfile::TempDir;
 
 use crate::download::{cargo, crate_folder_by, host_platform, run};
 
-/// Cargo with a folder of its own for downloads.
+/// Cargo with a separate folder for downloads.
 fn cargo_in(home: &Path) -> Command {
     let mut command = cargo();
     command.env("CARGO_HOME", home);
     command
 }
 
-/// An empty folder for cargo's downloads. What the user configured stays, because a machine may
-/// reach its registry by that alone.
+/// An empty folder for cargo's downloads. The user's configuration stays, because a machine may need it to
+/// reach its registry.
 fn empty_cargo_home() -> TempDir {
     let folder = TempDir::with_prefix("cargo-home-").expect("a temporary folder can be made");
     let user = std::env::var_os("CARGO_HOME").map(PathBuf::from);

@@ -10,13 +10,13 @@ use crate::servers::{project, project_in};
 use crate::support::Sandbox;
 use crate::table::Table;
 
-/// Steps of one play, unless `MOAI_RALPH_EDITS_STEPS` says otherwise.
+/// Steps of one play, unless `MOAI_RALPH_EDITS_STEPS` is set.
 const STEPS: usize = 20;
 /// The same of a server that takes its time.
 const STEPS_OF_SLOW: usize = 10;
 /// The same of jdtls, whose every answer takes a build.
 const STEPS_OF_JAVA: usize = 6;
-/// The seed, unless `MOAI_RALPH_EDITS_SEED` names another one.
+/// The seed, unless `MOAI_RALPH_EDITS_SEED` is set.
 const SEED: u64 = 1;
 
 fn check(name: &str) {

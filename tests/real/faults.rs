@@ -1,4 +1,4 @@
-//! Projects without their packages: one gap that says what to do, and the real error.
+//! Projects without their packages: one gap with the remedy, and the real error.
 
 use crate::servers::{findings, project, report, sensor};
 use crate::support::Sandbox;

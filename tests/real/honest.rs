@@ -1,5 +1,5 @@
-//! Projects with a past: honest edits are not blamed for old findings, and end their loops; every
-//! breaking edit is held and named.
+//! Projects with a past: honest edits are not blamed for old findings, and end their loops; every breaking
+//! edit is held and reported.
 
 use std::io::Write as _;
 

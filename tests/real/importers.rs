@@ -156,8 +156,8 @@ fn typescript_7_follows_the_hosts_tools() {
 /// Number of importers in [`check_together`]: more than a server is asked about at once.
 const IMPORTERS: usize = 8;
 
-/// Importers and their module are measured by one command, the importers first. `N` in the importer
-/// stands for its number.
+/// Importers and their module are measured by one command, the importers first. `N` in the importer is its
+/// number.
 fn check_together(play: &Play, prepare: impl FnOnce(&Sandbox)) {
     let sandbox = project();
     prepare(&sandbox);
@@ -252,8 +252,8 @@ fn clangd_checks_all_users_against_the_present_header() {
     check_together(&play, |sandbox| sandbox.write("compile_flags.txt", "-std=c17\n"));
 }
 
-/// Replaced, as `sed -i` does it, after both files were open in the server; in projects of their
-/// own, where no folder that is watched has both.
+/// Replaced, as `sed -i` does it, after both files were open in the server; in separate projects, where no
+/// watched folder has both.
 #[test]
 fn typescript_rereads_a_module_that_was_open() {
     let sandbox = project();

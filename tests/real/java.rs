@@ -1,4 +1,4 @@
-//! Eclipse's Java server: slow to start, and then its word follows the edits and the disk.
+//! Eclipse's Java server: slow to start, and then its results follow the edits and the disk.
 
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ fn lines(report: &Value) -> Vec<(String, u64)> {
 #[test]
 fn its_word_follows_the_edits_and_the_disk() {
     let sandbox = java();
-    // An edit while it starts is answered by "it follows" and, later, by what was found.
+    // An edit while it starts is answered by "it follows" and, later, by the findings.
     let wrong = MAIN.replace("\"x\"", "1");
     sandbox.write(".moai/config/sections/ralph.yaml", "ralph:\n  lsp: {inline_budget_ms: 500}\n");
     let told = sandbox.tool_write("src/app/Main.java", &wrong).context();
@@ -51,7 +51,7 @@ fn its_word_follows_the_edits_and_the_disk() {
     sandbox.write("src/app/Main.java", MAIN);
     check(&sandbox, &["--all"], 0);
 
-    // A file that is not open changes on disk, is gone, and comes back.
+    // A file that is not open changes on disk, is deleted, and is restored.
     let main = [("src/app/Main.java".to_owned(), 4)];
     sandbox.write("src/app/Lib.java", &LIB.replace("greet", "welcome"));
     assert_eq!(lines(&check(&sandbox, &["src/app/Main.java"], 1)), main);

@@ -1,4 +1,4 @@
-//! Real language servers, installed by the program itself, and what they find in real files.
+//! Real language servers, installed by the program itself, and their findings in real files.
 
 mod alternatives;
 mod ast_grep;

@@ -14,11 +14,11 @@ struct Past {
     text: &'static str,
     user: &'static str,
     user_text: &'static str,
-    /// Says the same with other words.
+    /// Has the same meaning in other words.
     honest: &'static str,
     /// Breaks the user.
     breaking: &'static str,
-    /// Where the broken call is in the user, and where its older error is.
+    /// Place of the broken call in the user, and of its older error.
     broken_at: &'static str,
     older_at: &'static str,
 }
@@ -107,8 +107,8 @@ fn every_one_of_many_callers_is_compared_with_the_earlier_text() {
     assert!(reason.contains(&format!("{callers} errors")), "{held:#}");
 }
 
-/// Two servers are shown the earlier text of one file, and the faster one is done with it while the
-/// slower one still measures what depends on it.
+/// Two servers are shown the earlier text of one file, and the faster one is done with it while the slower
+/// one still measures its dependents.
 #[test]
 fn a_linter_does_not_take_the_earlier_text_away_from_the_type_checker() {
     let sandbox = project_in(&["python"]);
@@ -169,7 +169,7 @@ fn gopls_is_shown_the_base_when_its_measurements_are_lost() {
     check(&past, true, |sandbox| sandbox.write("go.mod", "module example.com/shop\n\ngo 1.19\n"));
 }
 
-/// cargo check reads only the disk: the base is what was measured before the first edit.
+/// cargo check reads only the disk: the base is the measurement before the first edit.
 #[test]
 fn rust_errors_from_before_the_loop_are_older() {
     let sandbox = rust();

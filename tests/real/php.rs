@@ -36,7 +36,7 @@ fn its_word_follows_the_edits_and_the_disk() {
     assert_eq!(check(&sandbox, "main.php"), wrong());
     sandbox.write("main.php", RIGHT);
     assert_eq!(check(&sandbox, "main.php"), clean);
-    // The function it calls is gone, and comes back.
+    // The function it calls is removed, and restored.
     sandbox.write("lib.php", &LIB.replace("greet", "welcome"));
     assert_eq!(check(&sandbox, "main.php"), wrong());
     sandbox.write("lib.php", LIB);

@@ -1,4 +1,4 @@
-//! rust-analyzer: its own word and that of the compiler, which alone knows borrows and types.
+//! rust-analyzer: its own results and those of the compiler, which alone knows borrows and types.
 
 use serde_json::Value;
 
@@ -11,8 +11,8 @@ const MOVED: &str =
 const RIGHT: &str = "pub fn a() -> usize {\n    1\n}\n";
 const CHANGED: &str = "pub fn a() -> &'static str {\n    \"\"\n}\n";
 
-/// A crate without dependencies. The server comes with the toolchain, whose folders are named
-/// because the sandbox has another home.
+/// A crate without dependencies. The server comes with the toolchain, whose folders are set because the
+/// sandbox has another home.
 pub(crate) fn rust() -> Sandbox {
     let mut sandbox = Sandbox::new();
     let options = "ralph:\n  lsp: {inline_budget_ms: 10000}\n";
@@ -49,7 +49,7 @@ fn one(path: &str, code: &str) -> Vec<(String, String)> {
 #[test]
 fn the_compilers_word_is_waited_for_and_follows_the_disk() {
     let sandbox = rust();
-    // Cold: there is no answer before the project is loaded and compiled.
+    // Cold: no answer arrives before the project is loaded and compiled.
     let clean = check(&sandbox, &["--all"], 0);
     assert_eq!(
         (clean["verdict"].as_str(), clean["files_checked"].as_u64()),
@@ -65,14 +65,14 @@ fn the_compilers_word_is_waited_for_and_follows_the_disk() {
     // The native diagnostics and cargo both find it; it is reported once, in the file that is wrong now.
     sandbox.write("src/a.rs", CHANGED);
     assert_eq!(codes(&check(&sandbox, &["src/b.rs"], 1)), one("src/b.rs", "E0308"));
-    // The file that broke it has no error of its own, but the compiler may not have seen all.
+    // The file that broke it has no error of its own, but the compiler may not have seen everything.
     let broken = check(&sandbox, &["src/a.rs"], 4);
     let gap = sensor(&broken, SERVER)["reason"].to_string();
     assert!(gap.contains("src/b.rs"), "{broken:#}");
     sandbox.write("src/a.rs", RIGHT);
     check(&sandbox, &["--all"], 0);
 
-    // A new server finds everything compiled, and cargo says nothing.
+    // A new server finds everything compiled, and cargo reports nothing.
     sandbox.run(&["server", "restart", SERVER]);
     check(&sandbox, &["--all"], 0);
 

@@ -12,7 +12,7 @@ fn installed(names: &[&str]) -> PathBuf {
     let data = test_cache().join("data");
     fs::create_dir_all(&data).expect("the cache folder is writable");
     let lock = File::create(test_cache().join("data.lock")).expect("the cache folder is writable");
-    // Every test is a process of its own and all may come first; installing twice is no work.
+    // Every test runs in its own process and any may be the first; installing twice does no work.
     lock.lock().expect("a local file can be locked");
     let sandbox = Sandbox::with_data(&data);
     let output = sandbox.run(&[&["server", "install"], names].concat());
@@ -25,8 +25,8 @@ pub(crate) fn project() -> Sandbox {
     project_in(&["python", "typescript"])
 }
 
-/// A project whose files of one language are measured by this server of the catalogue, with time
-/// enough for every edit to be answered at once.
+/// A project whose files of one language are measured by this server of the catalogue, with a time limit that
+/// every edit meets.
 pub(crate) fn project_of(language: &str, server: &str) -> Sandbox {
     let sandbox = Sandbox::with_data(&installed(&[server]));
     let options = format!(

@@ -1,5 +1,5 @@
-//! Files that the project's configuration takes out of checking are never plain clean. What is
-//! switched off agrees with the batch tools: they report nothing either.
+//! Files that the project's configuration excludes from checking are never plain clean. The excluded set
+//! agrees with the batch tools: they report nothing either.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! A project that nobody trusts is measured without its own programs: real servers, hostile packages.
+//! A project that is not trusted is measured without its own programs: real servers, hostile packages.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

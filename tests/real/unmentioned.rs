@@ -1,4 +1,4 @@
-//! What a change breaks in files that mention nothing of it: before a loop ends as completed, all
+//! Errors that a change causes in files without any mention of it: before a loop ends as completed, all
 //! programs of a small project are measured.
 
 use crate::servers::project_in;

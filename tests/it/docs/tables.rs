@@ -83,7 +83,7 @@ pub(super) fn all() -> BTreeMap<&'static str, String> {
     ])
 }
 
-/// The events that each host sends, and what it does with the answer.
+/// The events that each host sends, and its use of the answer.
 fn host_event_table() -> String {
     let titles = HostKind::ALL.map(|kind| kind.profile().title).join(" | ");
     let names = HostKind::ClaudeCode.profile().events.iter().map(|row| row.event);
@@ -120,7 +120,7 @@ fn host_event_cell(kind: HostKind, event: HookEvent) -> String {
     if words.is_empty() { "only notes it".to_owned() } else { words.join(", ") }
 }
 
-/// What does not work in a host, as its loops say at their start.
+/// Limits of a host, as its loops list them at their start.
 fn host_limit_list() -> String {
     let limits = HostKind::ALL.into_iter().flat_map(|kind| host_limits(kind.profile()));
     limits.map(|limit| format!("* {limit}\n")).collect::<Vec<String>>().concat()
@@ -159,7 +159,6 @@ pub(super) struct CommandHelp {
 }
 
 impl CommandHelp {
-    /// The long flags.
     pub(super) fn flags(&self) -> impl Iterator<Item = &str> {
         let words = self.parameters.iter().flat_map(|(name, _)| name.split([' ', ',']));
         words.filter(|word| word.starts_with("--"))
@@ -260,7 +259,6 @@ fn option_table() -> String {
 
 // Languages, servers and rules
 
-/// A built-in rule.
 struct Rule {
     id: String,
     severity: String,

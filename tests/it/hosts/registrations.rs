@@ -1,4 +1,4 @@
-//! Files that register hooks with the other hosts: `init`, and what `doctor --hosts` says about them.
+//! Files that register hooks with the other hosts: `init`, and their report by `doctor --hosts`.
 
 use std::fs;
 
@@ -34,7 +34,7 @@ fn commands_of_others_that_name_the_program_stay() {
     assert_eq!(read(), foreign);
     assert_eq!(sandbox.run(&["init", "--host", "codex"]).code, 0);
     assert_eq!(read()["hooks"]["Stop"][0], foreign["hooks"]["Stop"][0]);
-    // Somebody writes the file in another form in between.
+    // Another program rewrites the file in a different form in between.
     sandbox.write(".codex/hooks.json", &read().to_string());
     assert_eq!(sandbox.run(&["init", "--host", "codex"]).code, 0);
     assert_eq!(sandbox.run(&["init", "--host", "codex", "--remove"]).code, 0);

@@ -137,7 +137,7 @@ fn what_cannot_be_adopted_is_refused_with_what_to_do() {
     assert_eq!(sandbox.run(&["loop", "cancel", &first]).code, 0);
     let over = refusal(&[&first]);
     assert!(over.contains("is over (cancelled)") && over.contains("start a new one"), "{over}");
-    // The only one that is left needs no name, and twice is the same as once.
+    // The only remaining loop needs no id, and adopting twice has the effect of once.
     for _ in 0..2 {
         let adopted = sandbox.run(&["loop", "adopt", "--session", OTHER, "--json"]);
         assert_eq!(adopted.code, 0, "{adopted:#?}");

@@ -1,5 +1,5 @@
-//! The change of an autonomous loop after its base has moved: all of the loop's own work, and none
-//! of others' work.
+//! The change of an autonomous loop after its base has moved: all of the loop's own work, and none of other
+//! people's.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use super::{
 use crate::support::{Sandbox, write_file};
 const TEST: &str = "tests/test_app.py";
 
-/// An autonomous loop with a commit of its own, and where others work on its base.
+/// An autonomous loop with a commit, and a worktree of its base where other people work.
 fn working(prepare: impl FnOnce(&Sandbox)) -> (Sandbox, PathBuf) {
     let sandbox = project();
     sandbox.write(TEST, TESTS);
@@ -28,7 +28,7 @@ fn working(prepare: impl FnOnce(&Sandbox)) -> (Sandbox, PathBuf) {
     (sandbox, others)
 }
 
-/// Others take a test away and leave an error, in files of which the loop has touched none.
+/// Other people remove a test and leave an error, in files that the loop has not touched.
 fn others_move(sandbox: &Sandbox, folder: &Path) {
     write_file(&folder.join(TEST), FEWER);
     write_file(&folder.join("theirs.py"), DIRTY);
@@ -69,7 +69,7 @@ fn its_own_changes_still_count_after_a_rebase() {
     is_held_after_a_rebase(&sandbox, &others);
 }
 
-/// Others move the base, the loop drops a test and is rebased.
+/// Other people move the base, the loop drops a test and is rebased.
 fn is_held_after_a_rebase(sandbox: &Sandbox, others: &Path) {
     write_file(&others.join("theirs.py"), "theirs = 1\n");
     commit_in(sandbox, others, "others");
@@ -83,7 +83,7 @@ fn is_held_after_a_rebase(sandbox: &Sandbox, others: &Path) {
     assert!(reason.contains("guard(G01)") && reason.contains("test_empty"), "{reason}");
 }
 
-/// A loop whose agent went to the base, dropped a test there and came back.
+/// A loop whose agent switched to the base, dropped a test there and switched back.
 fn committed_on_the_base() -> Sandbox {
     let (sandbox, others) = working(|_| ());
     let branch = git(&sandbox, &["branch", "--show-current"]);

@@ -35,7 +35,7 @@ fn reply(id: &str, model: &str, tokens: u64) -> String {
     format!("{}\n", json!({"type": "assistant", "requestId": id, "message": message}))
 }
 
-/// One Stop whose session has this transcript; none when it is empty.
+/// One Stop whose session has this transcript; an empty one does not exist.
 fn stop_with(sandbox: &Sandbox, transcript: &str) -> Output {
     let path = sandbox.base().join("transcript.jsonl");
     if !transcript.is_empty() {
@@ -71,7 +71,7 @@ fn a_full_context_pauses_the_loop_until_there_is_room() {
     let text = sandbox.run(&["loop", "status"]).stdout;
     assert!(text.contains("paused: context_budget (/compact, then moai-ralph loop resume)"));
     assert!(text.contains("152,340 of the 200,000"), "{text}");
-    // Resumed as it is, the next Stop finds the same.
+    // Resumed without a higher limit, the next Stop finds the same.
     assert_eq!(sandbox.run(&["loop", "resume"]).code, 0);
     bad(2);
     assert_eq!(blocked(&stop_with(&sandbox, &full)), None);
@@ -80,7 +80,7 @@ fn a_full_context_pauses_the_loop_until_there_is_room() {
     let compacted = full + COMPACTED + &reply("m3", "claude-opus-4-5", 20_000);
     bad(1);
     assert!(blocked(&stop_with(&sandbox, &compacted)).is_some(), "there is room again");
-    // What is done is done, however full the context is.
+    // A loop that is done completes, however full the context is.
     sandbox.write("app.py", FIXED);
     let full = compacted + &reply("m4", "claude-opus-4-5", 199_000);
     assert!(notice(&stop_with(&sandbox, &full)).contains("completed"));

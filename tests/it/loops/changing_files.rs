@@ -1,4 +1,4 @@
-//! Files that change between the checks and the verdict: what was checked must be what is called done.
+//! Files that change between the checks and the verdict: the verdict must be about the checked text.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

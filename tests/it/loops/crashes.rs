@@ -62,7 +62,7 @@ fn killed_while_the_frozen_copy_of_a_check_runs_the_copy_goes_with_the_next_one(
     sandbox.commit();
     assert_eq!(start(&sandbox, &["--until", "checks", "--max-iterations", "5"]).code, 0);
     sandbox.write("app.py", FIXED);
-    // What was edited is not run, but a copy of what the loop began with.
+    // The check is run from the copy made at the loop's start, not from the edited file.
     autochecks(&sandbox, "exit 0");
     let killed = daemon(&sandbox);
     let stopping = stop_beside(&sandbox);
@@ -75,8 +75,8 @@ fn killed_while_the_frozen_copy_of_a_check_runs_the_copy_goes_with_the_next_one(
     assert_nothing_stays(&sandbox.base());
 }
 
-/// Stands before the daemon: the next call goes through, but its answer is lost, because by then
-/// the daemon is killed. Then something else happens before the hook notices.
+/// Intercepts the daemon's socket: the next call goes through, but its answer is lost, because the daemon is
+/// killed by then. Then something else happens before the hook notices.
 fn lose_the_next_answer(
     sandbox: &mut Sandbox,
     meanwhile: impl FnOnce() + Send + 'static,
@@ -107,7 +107,7 @@ fn lose_the_next_answer(
     })
 }
 
-/// Where the hook looks for the daemon once its answer is to be lost.
+/// The socket where the hook looks for the daemon once its answer is to be lost.
 fn front(sandbox: &Sandbox) -> PathBuf {
     sandbox.base().join("front")
 }

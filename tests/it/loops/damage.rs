@@ -20,7 +20,6 @@ fn backups_folder(sandbox: &Sandbox) -> PathBuf {
     database(sandbox).with_file_name("backups")
 }
 
-/// The finished backups.
 fn backups(sandbox: &Sandbox) -> Vec<PathBuf> {
     let entries = fs::read_dir(backups_folder(sandbox)).into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path());

@@ -18,8 +18,8 @@ use crate::support::{Output, PATIENCE, Sandbox, eventually};
 /// Time after which a cancelled Stop must be over: a second, and some for a machine under load.
 const AT_ONCE: Duration = Duration::from_secs(2);
 
-/// A loop whose check notes its process, waits for the file `release` and then fails. It also notes
-/// whether another one runs at the same time.
+/// A loop whose check records its process, waits for the file `release` and then fails. It also records
+/// whether another check runs at the same time.
 fn with_slow_check() -> Sandbox {
     let sandbox = project();
     let base = sandbox.base();
@@ -126,7 +126,7 @@ fn delivered_again_soon_after_its_answer_a_stop_counts_once_unless_the_agent_wen
     assert!(blocked(&stop()).is_some_and(|reason| reason.contains("not yet")));
     assert!(blocked(&stop()).is_some_and(|reason| reason.contains("another registration")));
     assert_eq!(iteration(&status(&sandbox)), 1);
-    // The model says the same again.
+    // The model repeats its message.
     fs::write(&transcript, "{}\n{}\n").expect("ours");
     assert!(blocked(&stop()).is_some_and(|reason| reason.contains("not yet")));
     assert_eq!(iteration(&status(&sandbox)), 2);

@@ -124,7 +124,7 @@ fn the_host_would_end_the_turn_so_the_loop_yields_and_stays() {
     assert!(told.contains("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"), "{told}");
     assert!(told.contains("is not done"), "{told}");
     assert_eq!(status(&sandbox)["status"], "running");
-    // A new turn, and after a tool call, begin anew.
+    // A new turn, and the message after a tool call, reset the count.
     assert!(stop(&sandbox, "hm").is_some());
     for _ in 0..7 {
         assert!(blocked(&stop_again(&sandbox, "hm")).is_some());

@@ -1,4 +1,4 @@
-//! What a hook finds in its environment does not silence a running loop.
+//! Variables in a hook's environment do not silence a running loop.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -116,7 +116,7 @@ fn another_judge_than_the_loops_is_not_used_silently() {
         assert!(told.contains("MOAI_RALPH_JUDGE_"), "{name}: {told}");
         assert_eq!(status(&sandbox)["status"], "paused", "{name}");
         assert!(!called.exists() && calls(&sandbox) == 0, "{name}: nobody judges");
-        // With its own judge it goes on.
+        // With its own judge it continues.
         assert_eq!(sandbox.run(&["loop", "resume"]).code, 0);
         let output = sandbox.hook("stop", &sandbox.payload("Stop"));
         assert_eq!(blocked(&output), None, "{name}: {output:#?}");

@@ -72,7 +72,7 @@ fn an_included_makefile_holds_the_stop_when_it_is_new_or_edited() {
     let makefile = "-include local.mk\ninclude mk/*.mk\n-include build/app.d\ntest:\n\ttrue\n";
     let begin = || {
         let sandbox = checked_with("make test", makefile);
-        // Dependencies that a compiler writes say nothing about what runs.
+        // Dependencies that a compiler writes do not list programs that run.
         shell(&sandbox, || sandbox.write("build/app.d", "app.o: app.c\n"));
         sandbox
     };
@@ -209,7 +209,7 @@ fn checked_by_python() -> Sandbox {
     sandbox
 }
 
-/// What the agent runs with the real interpreter.
+/// Code that the agent runs with the real interpreter.
 fn python(sandbox: &Sandbox, code: &str) {
     let mut command = std::process::Command::new("python3");
     sandbox.prepare(&mut command);
@@ -499,7 +499,7 @@ fn with_tests() -> Sandbox {
 /// A file, the code of the finding about it, and the edit that weakens it.
 type WeakeningEdit = (&'static str, &'static str, Box<dyn Fn(&Sandbox)>);
 
-/// What a user may do to the tests and to the configuration while the agent works.
+/// Edits that a user may make to the tests and to the configuration while the agent works.
 fn users_edits() -> [WeakeningEdit; 4] {
     let skipped = TESTS.replacen("def test_", "@unittest.skip(\"x\")\ndef test_", 1);
     [

@@ -1,4 +1,4 @@
-//! What a loop leaves behind: checkpoints without secrets, and nothing once it is forgotten.
+//! Remains of a loop: checkpoints without secrets, and nothing once it is forgotten.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -70,7 +70,7 @@ fn a_file_too_large_to_be_kept_is_missed_when_it_was_touched_and_only_then() {
         says(&sandbox, "met");
         let large = fs::File::create(sandbox.path("large.bin")).expect("the sandbox is ours");
         large.set_len(17 * 1024 * 1024).expect("it is sparse");
-        // What changed in the second of the start may have changed after it.
+        // A file changed in the second of the start may have changed after it.
         let at = large.metadata().expect("there").ctime();
         let is_over = || {
             let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("after the epoch");

@@ -1,4 +1,4 @@
-//! What a loop is held to: the tests and checks it began with, and the states it was in.
+//! Requirements on a loop: the tests and checks it began with, and the states it was in.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

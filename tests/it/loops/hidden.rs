@@ -45,7 +45,7 @@ fn without_git_rules_hide_nothing_either() {
         let sandbox = project();
         fs::remove_dir_all(sandbox.path(".git")).expect("there");
         assert_eq!(start(&sandbox, &OPTIONS).code, 0);
-        // No hook sees it: hooks do not look at ignore rules where there is no git.
+        // No hook detects it: without git, hooks do not read ignore rules.
         sandbox.write("part/bad.py", DIRTY);
         sandbox.write(ignore_file, "bad.py\n");
         let reason = stop(&sandbox, "finished").expect("the hidden file holds the loop");
@@ -73,7 +73,7 @@ fn a_file_that_was_ignored_before_the_loop_is_not_measured() {
     assert_eq!(status(&sandbox)["status"], "completed");
 }
 
-/// Ways to hide a file from git without a change in the tree; the rules stand in `rules`.
+/// Ways to hide a file from git without a change in the tree; the rules are in `rules`.
 const PRIVATE: [fn(&Sandbox, &str); 5] = [
     |sandbox, _| write_file(&sandbox.path(".git/info/exclude"), "bad.py\n"),
     |sandbox, rules| drop(git(sandbox, &["config", "core.excludesFile", rules])),
@@ -106,7 +106,7 @@ fn rules_of_git_that_are_in_no_tree_do_not_complete_a_loop() {
     }
 }
 
-/// A loop whose shell wrote a bad file and took it away with the next command.
+/// A loop whose shell wrote a bad file and moved it with the next command.
 fn moved_to(place: &str) -> Sandbox {
     let sandbox = project();
     sandbox.write(".gitignore", BUILT);
@@ -264,7 +264,7 @@ fn what_builds_and_installs_write_is_no_gap() {
     assert_eq!(status(&sandbox)["status"], "completed", "{told:#?}");
 }
 
-/// What changed in the second of a loop's start may have changed after it.
+/// A file changed in the second of a loop's start may have changed after it.
 fn the_second_passes(sandbox: &Sandbox, name: &str) {
     let at = fs::metadata(sandbox.path(name)).expect("there").ctime().unsigned_abs();
     let passed = eventually(PATIENCE, || {

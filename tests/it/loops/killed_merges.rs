@@ -1,5 +1,5 @@
-//! The daemon is killed during a merge: no lock or work tree is left, no user's file changes, and
-//! the next Stop merges the loop.
+//! The daemon is killed during a merge: no lock or worktree is left, no user's file changes, and the next
+//! Stop merges the loop.
 
 use std::fs;
 use std::io::Write;
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::support::{PATIENCE, Sandbox, eventually, finish, write_file};
 
-/// Notes that it began, and waits until the test lets it go on.
+/// Records that it began, and waits until the test releases it.
 pub(super) fn waiting(sandbox: &Sandbox, from: usize) -> String {
     let (runs, release) = (runs(sandbox), release(sandbox));
     format!(
@@ -51,7 +51,7 @@ fn working(sandbox: &Sandbox) {
     commit_in(sandbox, &sandbox.root(), "a better word");
 }
 
-/// Work trees of merges, on disk and in what git knows.
+/// Worktrees of merges, on disk and in git's records.
 fn places(sandbox: &Sandbox) -> Vec<String> {
     let names = |folder: PathBuf| {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -63,7 +63,7 @@ fn places(sandbox: &Sandbox) -> Vec<String> {
     on_disk.chain(known).collect()
 }
 
-/// What must not change under anybody: branches, index and files.
+/// State that must not change for anyone: branches, index and files.
 fn standing(sandbox: &Sandbox) -> [String; 4] {
     [
         git(sandbox, &["rev-parse", "main", "HEAD"]),
@@ -151,7 +151,7 @@ fn killed_with_its_hook_in_the_middle_of_git_everything_is_as_it_was() {
     let now = status(&sandbox);
     assert_eq!((&now["status"], &now["iteration"]), (&json!("running"), &json!(0)));
     assert_eq!(standing(&sandbox), before);
-    // Git itself was not killed; it continues without its work tree and must have no effect.
+    // Git itself was not killed; it continues without its worktree and must have no effect.
     fs::write(release(&sandbox), "").expect("the sandbox is writable");
     let is_over = || {
         let left = sandbox.survivors();
@@ -174,7 +174,7 @@ fn the_end_of_the_daemon_in_the_middle_of_a_merge_takes_its_work_tree_away() {
     asking.kill().and_then(|()| asking.wait()).expect("it is ours");
     let stopped = finish(sandbox.program().args(["daemon", "stop"]), "");
     assert_eq!(stopped.code, 0, "{stopped:#?}");
-    // It is the last thing that the process does.
+    // It is the last action of the process.
     let is_gone = || places(&sandbox).is_empty().then_some(());
     eventually(PATIENCE, is_gone).expect("nothing is left behind");
     assert_eq!(standing(&sandbox), before);

@@ -29,7 +29,7 @@ fn set_mode(sandbox: &Sandbox, mode: u32) {
     fs::set_permissions(sandbox.path("run"), mode).expect("the file is ours");
 }
 
-/// What a restore changes: texts, a folder that became a file, a link and an executable bit.
+/// State that a restore changes: texts, a folder that became a file, a link and an executable bit.
 fn standing(sandbox: &Sandbox) -> BTreeMap<String, String> {
     let read = |name: &str| fs::read_to_string(sandbox.path(name)).unwrap_or_default();
     let texts = (0..COUNT).map(name).chain(["d".to_owned(), "d/x".to_owned()]);
@@ -73,7 +73,7 @@ fn restorable(sandbox: &Sandbox) -> (String, [BTreeMap<String, String>; 2]) {
 #[derive(Clone, Copy, Debug)]
 enum Moment {
     Recorded,
-    /// What is in place of a folder is gone.
+    /// The file or link in place of a folder is removed.
     Cleared,
     /// The change of all files is recorded.
     ChangeRecorded,

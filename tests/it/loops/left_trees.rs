@@ -1,4 +1,4 @@
-//! The work trees of finished workers are removed only if no work is lost.
+//! The worktrees of finished workers are removed only if no work is lost.
 
 use std::fs;
 

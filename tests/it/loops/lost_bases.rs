@@ -184,7 +184,7 @@ fn what_was_unreadable_at_the_base_is_measured_once_it_is_text() {
     for (name, ..) in unreadable() {
         sandbox.tool_write(name, FIXED);
     }
-    // The guard could not compare what tests there were.
+    // The guard could not compare the tests.
     let told = notice(&sandbox.hook("stop", &sandbox.payload("Stop")));
     assert_eq!(status(&sandbox)["status"], "completed_unverified", "{told}");
     for (name, _, reason) in unreadable() {

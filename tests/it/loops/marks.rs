@@ -27,7 +27,7 @@ fn marks(folder: &Path) -> Vec<PathBuf> {
     paths.filter(|path| path.extension().is_some_and(|kind| kind == "json")).collect()
 }
 
-/// What the agent's shell does to the store.
+/// Changes that the agent's shell makes to the store.
 fn sql(sandbox: &Sandbox, statement: &str) {
     let connection = rusqlite::Connection::open(database(sandbox)).expect("a database");
     connection.execute_batch(statement).expect("it is not locked for long");

@@ -1,5 +1,5 @@
-//! Only measured commits are merged: one that is made during a merge, on either branch, is neither
-//! lost nor merged unmeasured.
+//! Only measured commits are merged: one that is made during a merge, on either branch, is neither lost nor
+//! merged unmeasured.
 
 use std::fs::File;
 use std::time::{Duration, UNIX_EPOCH};
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::support::{Sandbox, write_file};
 
-/// An autonomous loop with a commit of its own; its branch.
+/// An autonomous loop with a commit; returns its branch.
 fn working(sandbox: &Sandbox) -> String {
     let begun = start(sandbox, &["--mode", "autonomous", "--no-research"]);
     assert_eq!(begun.code, 0, "{begun:#?}");

@@ -1,4 +1,4 @@
-//! The instructions at the start of iterations, and the files that a loop keeps in the work tree.
+//! The instructions at the start of iterations, and the files that a loop keeps in the working tree.
 
 use serde_json::json;
 

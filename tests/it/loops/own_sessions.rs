@@ -23,7 +23,7 @@ fn two_loops() -> (Sandbox, String) {
     (sandbox, id)
 }
 
-/// A host whose user has just asked something.
+/// A host whose user has just sent a prompt.
 fn host_of<'s>(sandbox: &'s Sandbox, session: &str) -> FakeHost<'s> {
     let mut host = FakeHost::start(sandbox, session);
     ask(sandbox, &mut host);
@@ -114,7 +114,7 @@ fn a_loop_that_its_agent_cancelled_is_the_base_of_the_next_one() {
         let mut stopped = host.hook("stop", sandbox.payload("Stop")).stdout;
         assert_eq!(stopped.contains("guard(G01)"), is_by_agent, "{stopped}");
         if is_by_agent {
-            // Nobody knows who changed the tests between the loops.
+            // The author of the change to the tests between the loops is unknown.
             assert!(stopped.contains("is paused"), "{stopped}");
             sandbox.write("tests/test_app.py", TESTS);
             assert_eq!(sandbox.run(&["loop", "resume", "--session", SESSION]).code, 0);

@@ -1,4 +1,4 @@
-//! Ownership of a loop: sessions, work trees, folders, and sessions that resume.
+//! Ownership of a loop: sessions, worktrees, folders, and sessions that resume.
 
 use std::fs;
 use std::path::Path;

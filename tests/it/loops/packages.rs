@@ -1,5 +1,5 @@
-//! Installed packages that change during a loop: what an installer did not write leaves the loop
-//! unverified, and so does an installation that no manifest asks for.
+//! Installed packages that change during a loop: a change that no installer made leaves the loop unverified,
+//! and so does an installation that no manifest requires.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -10,7 +10,7 @@ use crate::support::{Sandbox, write_file};
 const SITE: &str = ".venv/lib/python3.12/site-packages";
 const NODE_RECORD: &str = "node_modules/.package-lock.json";
 
-/// What changes, and how.
+/// A description, and the change.
 type PackageChange<'c> = (&'c str, &'c dyn Fn(&Sandbox));
 
 /// A loop of a project with packages and a check of this command, which passes.

@@ -12,7 +12,7 @@ use crate::support::{Output, PATIENCE, PROGRAM, SESSION, Sandbox, eventually};
 
 /// The session of another agent.
 const OTHER: &str = "22222222-0000-4000-8000-000000000000";
-/// What the report says about a Stop that was played once.
+/// The report's line about a Stop that was imitated once.
 const IGNORED_STOP: &str = "hook events ignored, because the host did not send them: Stop (1)";
 
 /// A loop whose files look right, and the running host of its session.
@@ -45,7 +45,7 @@ fn real_stop(sandbox: &Sandbox, host: &mut FakeHost<'_>) -> Output {
     host.hook("stop", sandbox.payload("Stop"))
 }
 
-/// Whether an event that the agent plays is ignored, and the loop goes on.
+/// True if an event that the agent imitates is ignored, and the loop continues.
 fn is_ignored(sandbox: &Sandbox, played: &Output) {
     assert_eq!((played.code, played.stdout.as_str()), (0, ""), "{played:#?}");
     assert_eq!(status(sandbox)["status"], "running");
@@ -175,7 +175,7 @@ fn a_session_that_is_resumed_after_its_host_has_ended_is_nothing_special() {
 
 #[test]
 fn the_last_stop_of_a_host_that_ends_before_it_is_answered_is_decided() {
-    // OpenCode does not wait for its plugin, and names no process to its hooks.
+    // OpenCode does not wait for its plugin, and passes no process id to its hooks.
     for command in [PROGRAM.to_owned(), format!("env -u CLAUDE_PID '{PROGRAM}'")] {
         let sandbox = finished_work();
         let mut host = host_of(&sandbox, SESSION);

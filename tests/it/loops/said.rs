@@ -134,7 +134,7 @@ fn a_korean_task_is_answered_in_korean_throughout() {
     let output = sandbox.hook("stop", &sandbox.payload("Stop"));
     assert_eq!(blocked(&output), None);
     assert!(notice(&output).contains("완료(반복 2회)"), "{output:#?}");
-    // The loop is over, so the language of the session is unknown.
+    // The loop has ended, so the language of the session is unknown.
     let told = sandbox.tool_write("new.py", DIRTY);
     assert!(told.context().contains("introduced 1 error"), "{told:#?}");
 }

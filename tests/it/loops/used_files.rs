@@ -1,5 +1,5 @@
-//! What the checks run and load besides the files that are named in them: a changed script holds a Stop,
-//! and what may be the work as well leaves a loop unverified.
+//! Files that the checks run and load besides those in their commands: a changed script holds a Stop, and a
+//! file that may be part of the work leaves a loop unverified.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -14,10 +14,10 @@ const PYTHON: &str = "import sys\nsys.exit(0 if 'right' in open('src/f.txt').rea
 type NamedTexts<'c> = &'c [(&'c str, &'c str)];
 /// A command, the files of its project, and the one that changes.
 type HeldCase<'c> = (&'c str, NamedTexts<'c>, &'c str);
-/// The same with the new text, and what the end names.
+/// The same with the new text, and the file that the end reports.
 type UsedCase<'c> = (&'c str, NamedTexts<'c>, (&'c str, &'c str), Option<&'c str>);
 
-/// A loop of a project with these files, whose check is this command and which does what it asks for.
+/// A loop of a project with these files, whose check is this command and whose work satisfies it.
 fn checked(command: &str, files: &[(&str, &str)]) -> Sandbox {
     let sandbox = project();
     sandbox.write("RUBRIC.md", &format!("# Rubric\n\n## Checks\n\n- `{command}`\n"));
@@ -162,7 +162,7 @@ fn what_is_outside_of_the_project_leaves_a_loop_unverified_if_a_check_loads_it()
     let sandbox = checked("grep -q right src/f.txt", &[]);
     shell(&sandbox, || program(&sandbox.base().join("bin/grep")));
     ended(&sandbox, "bin/grep", "completed_unverified");
-    // One that no check runs.
+    // A program that no check runs.
     let sandbox = checked("grep -q right src/f.txt", &[]);
     shell(&sandbox, || program(&sandbox.base().join("bin/sed")));
     ended(&sandbox, "bin/sed", "completed");

@@ -16,7 +16,7 @@ fn held() -> (Sandbox, String) {
     (sandbox, id)
 }
 
-/// Somebody at a terminal asks for it and types this line.
+/// A person at a terminal asks for it and types this line.
 fn allow(sandbox: &Sandbox, id: &str, line: &str, agent: Option<&str>) -> Output {
     let mut command = sandbox.program();
     command.args(["guard", "allow", id, "--reason", "covered end to end"]);

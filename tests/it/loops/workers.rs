@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{FIXED, autochecks, blocked, commit_in, git, git_in, project, start};
 use crate::support::{Output, Sandbox, finish, write_file};
 
-/// A worker, with the session that is opened in its work tree.
+/// A worker, with the session that is opened in its worktree.
 pub(super) struct Worker {
     pub(super) root: PathBuf,
     session: String,
@@ -34,7 +34,7 @@ impl Worker {
     }
 }
 
-/// Workers of a project whose check notes which files it saw in which work tree; each is claimed.
+/// Workers of a project whose check records the files it saw in each worktree; each is claimed.
 pub(super) fn workers(count: usize) -> (Sandbox, Vec<Worker>) {
     let sandbox = project();
     let seen = sandbox.base().join("seen");
@@ -69,7 +69,7 @@ fn stop_all(sandbox: &Sandbox, workers: &[Worker]) -> Vec<Option<String>> {
     })
 }
 
-/// What was merged into `main`, the oldest first.
+/// The merges into `main`, the oldest first.
 fn merged(sandbox: &Sandbox) -> Vec<String> {
     let log = ["log", "--merges", "--first-parent", "--reverse", "--format=%s", "main"];
     git(sandbox, &log).lines().map(str::to_owned).collect()
@@ -100,7 +100,7 @@ fn three_that_finish_at_once_are_merged_one_after_the_other() {
     }
     let merged = merged(&sandbox);
     assert_eq!(merged.len(), 3, "{merged:?}");
-    // Whoever came later was checked with everything that was merged before.
+    // Each worker was checked together with everything that was merged before.
     let seen = lines(&sandbox.base());
     let mut before = Vec::new();
     for subject in merged {

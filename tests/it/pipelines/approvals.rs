@@ -1,4 +1,4 @@
-//! What was approved decides, and nothing that came later.
+//! The approved plan decides, and no later change of it.
 
 use super::{
     GOAL, PLAN, approve, approved, begun, notice, pipeline, plan_path, slash, status, stop,

@@ -1,4 +1,4 @@
-//! Full pipelines: gates that fail, rounds of fixes, and what is left for later work.
+//! Full pipelines: gates that fail, rounds of fixes, and work that is left for later.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,8 +9,8 @@ use serde_json::json;
 use super::{PLAN, approve, notice, pipeline, plan_path, status, stop, stop_output};
 use crate::support::{SESSION, Sandbox, write_file};
 
-/// A judge as a program: people are greeted when the change says hello, the change is insecure when it
-/// has a password, and what is planted is not believed. Everything else is met, by quoting `one.txt`.
+/// A judge as a program: people are greeted when the change says hello, the change is insecure when it has a
+/// password, and planted claims are rejected. Everything else is met, by quoting `one.txt`.
 const JUDGE: &str = r#"#!/bin/sh
 prompt=$(cat)
 nonce=$(printf '%s\n' "$prompt" | sed -n 's/^<evidence \([0-9a-f]*\)>$/\1/p')
@@ -33,7 +33,7 @@ done
 printf '],"suspicions":[],"unread":[],"confidence":0.9}'
 "#;
 
-/// What an `[S]` item names.
+/// The scenario of an `[S]` item.
 const SCENARIO: &str = "\
 # Acceptance
 
@@ -149,7 +149,7 @@ fn a_critical_finding_of_the_review_begins_a_round() {
     assert_eq!(status(&sandbox)["outcome"], "completed");
 }
 
-/// A plan with a scenario whose steps name commands.
+/// A plan with a scenario whose steps contain commands.
 fn with_scenario() -> Sandbox {
     let plan = PLAN.replace("- Dependencies: TODO-1", "- Dependencies: TODO-1\n- [S] SC-1");
     let sandbox = Sandbox::new();
@@ -169,7 +169,7 @@ fn with_scenario() -> Sandbox {
     sandbox
 }
 
-/// Agents that have played a scenario; each run needs one of its own.
+/// Agents that have played a scenario; each run needs a new one.
 static PLAYERS: AtomicU32 = AtomicU32::new(0);
 
 /// The end of an agent that played the scenario once: the reason when it is held.
@@ -287,7 +287,7 @@ fn a_document_that_no_gate_wrote_is_named_and_so_is_one_that_is_not_there() {
     assert!(!text.contains("is not as its gate wrote it"), "{text}");
 }
 
-/// A container engine as a program: it answers, and its container has no `two.txt` when told so.
+/// A container engine as a program: it answers, and its container lacks `two.txt` when configured so.
 const DOCKER: &str = r#"#!/bin/sh
 echo "$@" >> docker-calls.local
 case "$1" in

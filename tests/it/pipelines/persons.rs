@@ -1,5 +1,5 @@
-//! What only a person decides: the approval of a plan, `[H]` items, and proposals in conflict with a
-//! provisional constraint. An agent asks, and its own word does not count.
+//! Decisions that only a person makes: the approval of a plan, `[H]` items, and proposals in conflict with a
+//! provisional constraint. An agent asks, and its own answer does not count.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ fn asked_in(text: &str) -> Value {
     values.next().expect("a value").expect("JSON")
 }
 
-/// The host reports what the user chose in its dialog: the context for the agent.
+/// The host reports the user's choice in its dialog: returns the context for the agent.
 fn choose(sandbox: &Sandbox, asked: &Value, label: &str, changes: &[(&str, Value)]) -> String {
     let question = asked["questions"][0]["question"].as_str().expect("a question");
     let mut input = sandbox.payload("PostToolUse-Write");
@@ -45,7 +45,7 @@ fn by_agent(sandbox: &Sandbox, arguments: &[&str]) -> Output {
     finish(sandbox.program().env("CLAUDECODE", "1").arg("pipeline").args(arguments), "")
 }
 
-/// What an agent reads that runs `pipeline approve` itself.
+/// The text for an agent that runs `pipeline approve` itself.
 fn asked_of_agent(sandbox: &Sandbox) -> Value {
     let output = by_agent(sandbox, &["approve"]);
     assert_eq!(output.code, 1, "{output:#?}");

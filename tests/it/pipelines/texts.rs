@@ -1,4 +1,4 @@
-//! What pipelines say to agents and users is true, whole, and no longer than needed.
+//! Texts of pipelines for agents and users are true, complete, and no longer than needed.
 
 use super::workers::{WORKER, end, report, shell};
 use super::{

@@ -17,7 +17,7 @@ fn with_script() -> Sandbox {
     })
 }
 
-/// A shell command of the session in a worktree, with what it changes.
+/// A shell command of the session in a worktree, with its changes.
 fn shell(sandbox: &Sandbox, tree: &Tree, work: impl FnOnce()) {
     let begun = Instant::now();
     tree.hook(sandbox, "pre-tool-use", sandbox.payload("PreToolUse-Bash"));
@@ -48,7 +48,7 @@ fn a_worktree_cannot_weaken_the_check_of_a_later_todo() {
     assert_eq!(one.stop(&sandbox), None);
     assert_eq!(sandbox.read("one.txt"), "two\n", "merged");
 
-    // Somebody commits the weak script where the worktrees begin.
+    // Another program commits the weak script on the commit where the worktrees begin.
     sandbox.write("check3.sh", "true\n");
     sandbox.git(&["commit", "-q", "-a", "-m", "weak"]);
     let answer = stop_output(&sandbox);
@@ -65,7 +65,7 @@ fn a_worktree_cannot_weaken_the_check_of_a_later_todo() {
     assert_eq!(sandbox.run(&["loop", "resume", &id]).code, 0);
     let answer = stop_output(&sandbox);
     assert!(notice(&answer).contains("TODO-3 in "), "{answer}");
-    // What no tool call of its session changed is for the user to decide.
+    // A change by no tool call of its session is for the user to decide.
     let three = tree(&sandbox, "TODO-3", ONE);
     three.prompt(&sandbox);
     three.write("check3.sh", "true\n");
@@ -99,7 +99,7 @@ fn a_pipeline_that_goes_on_keeps_the_exam_that_was_approved() {
 
 #[test]
 fn a_worktree_that_left_its_branch_is_named_with_the_way_back() {
-    // What is done in the worktree, and the command that leads back.
+    // The change in the worktree, and the command that checks its branch out again.
     let cases: [(&[&str], &str); 4] = [
         (&["checkout", "-q", "--detach"], "git switch gulf/auto-"),
         (&["switch", "-q", "-c", "mine"], "git switch gulf/auto-"),
@@ -115,7 +115,7 @@ fn a_worktree_that_left_its_branch_is_named_with_the_way_back() {
         let commit = one.git(&sandbox, &["rev-parse", "HEAD"]).stdout.trim().to_owned();
         one.git(&sandbox, change);
         let held = one.stop(&sandbox);
-        // What git does not know any more cannot be measured.
+        // A branch that git no longer has cannot be measured.
         assert_eq!(held.is_some(), change[0] != "update-ref", "{change:?}");
         let shown = pipeline(&sandbox, &["status"]).stdout;
         for text in held.iter().chain([&shown]) {
@@ -157,7 +157,7 @@ fn a_freed_worktree_with_work_is_not_given_to_another_todo() {
     let named = format!("HEAD {commit}): 1 commit not merged (made after its merge)");
     assert!(notice(&answer).contains(&named), "{answer}");
     assert!(tree(&sandbox, "TODO-3", ONE).root != one.root);
-    // The user takes the merge back.
+    // The user undoes the merge.
     sandbox.git(&["reset", "-q", "--hard", "HEAD~1"]);
     let shown = pipeline(&sandbox, &["status"]).stdout;
     assert!(shown.contains("does not contain the merge any more"), "{shown}");

@@ -1,4 +1,4 @@
-//! Workers: what they may write, and when they may end.
+//! Workers: the files they may write, and when they may end.
 
 use serde_json::{Value, json};
 
@@ -96,7 +96,7 @@ fn a_run_with_another_check_script_accepts_no_todo() {
     let reason =
         end(&sandbox, WORKER, &report("TODO-1", "PASS")).expect("it is not what was frozen");
     assert!(reason.contains("check.sh (the project's checks) was edited"), "{reason}");
-    // Others changed it, so the user is asked; no box is set meanwhile.
+    // Another program changed it, so the user is asked; no box is set meanwhile.
     stop(&sandbox);
     assert!(sandbox.read(&path).contains("### [ ] TODO 1"));
 }
@@ -328,7 +328,7 @@ fn after_shell(
     output.stdout
 }
 
-/// A pipeline that takes shell writes back, with source in its project.
+/// A pipeline that undoes shell writes, with source in its project.
 fn taking_back() -> Sandbox {
     let plan = PLAN.replace("- Dependencies: none", "- Dependencies: none\n- Files: src/one.py");
     let plan =
@@ -369,7 +369,7 @@ fn shell_writes_against_the_rules_are_taken_back_if_asked_and_kept() {
     assert_eq!(sandbox.read("docs/free.md"), "free\n");
     let report = pipeline(&sandbox, &["report"]).stdout;
     assert!(report.contains("src/old.py: by the main agent, taken back"), "{report}");
-    // What the command wrote can be had again.
+    // The command's text can be restored.
     let loops = sandbox.run(&["loop", "status", "--json"]).json();
     let id = loops["id"].as_str().expect("a loop").to_owned();
     let restored = sandbox.run(&["loop", "restore", &id, "--to", "before-1", "--apply"]);

@@ -1,4 +1,4 @@
-//! TODOs that are worked on in worktrees of their own, as loops, and merged as the loop merges.
+//! TODOs with a worktree each, worked on as loops, and merged like a loop.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -72,7 +72,7 @@ impl Tree {
         (answer["decision"] == "block").then(|| answer["reason"].to_string())
     }
 
-    /// Whether a write of this file is denied.
+    /// True if a write of this file is denied.
     pub(super) fn is_denied(&self, sandbox: &Sandbox, file: &str) -> bool {
         let mut input = sandbox.payload("PreToolUse-Edit");
         input["tool_name"] = "Write".into();
@@ -130,7 +130,7 @@ pub(super) fn parallel_with(plan: &str, make: impl FnOnce(&Sandbox)) -> Sandbox 
     sandbox
 }
 
-/// The worktree at work on a TODO.
+/// The worktree in use for a TODO.
 pub(super) fn tree(sandbox: &Sandbox, todo: &str, session: &'static str) -> Tree {
     let status = status(sandbox);
     let trees = status["worktrees"].as_array().cloned().unwrap_or_default();
@@ -150,7 +150,7 @@ pub(super) fn branch_of(sandbox: &Sandbox, todo: &str) -> String {
 pub(super) const ONE: &str = "11111111-0000-4000-8000-000000000001";
 pub(super) const TWO: &str = "22222222-0000-4000-8000-000000000002";
 
-/// Whether the main agent is kept from writing a file.
+/// The denial of the main agent's write of a file; empty if it is allowed.
 fn main_denial(sandbox: &Sandbox, file: &str) -> String {
     let mut input = sandbox.payload("PreToolUse-Edit");
     input["tool_name"] = "Write".into();
@@ -191,7 +191,7 @@ fn independent_todos_go_through_worktrees_into_the_branch_of_the_pipeline() {
     assert_eq!(one.stop(&sandbox), None);
     assert_eq!(sandbox.read("one.txt"), "one\n", "merged");
 
-    // The pipeline's own run sets the box, and what became ready goes to the worktree that is free.
+    // The pipeline's own run sets the box, and the TODO that became ready goes to the free worktree.
     assert_eq!(sandbox.run(&["daemon", "stop"]).code, 0);
     let answer = stop_output(&sandbox);
     assert!(notice(&answer).contains("TODO-3 in "), "{answer}");
@@ -203,7 +203,7 @@ fn independent_todos_go_through_worktrees_into_the_branch_of_the_pipeline() {
     three.write("three.txt", "three\n");
     three.commit(&sandbox);
     assert_eq!(three.stop(&sandbox), None);
-    // The plan has a box that is not committed, which is no obstacle.
+    // The plan has a box that is not committed; this does not block the merge.
     two.write("two.txt", "two\n");
     two.commit(&sandbox);
     assert_eq!(two.stop(&sandbox), None);
@@ -426,8 +426,8 @@ fn nothing_is_measured_on_a_branch_that_lacks_what_was_merged() {
     for name in ["one.txt", "two.txt"] {
         std::fs::remove_file(sandbox.path(name)).expect("ours");
     }
-    // A branch with the merged work is as good as the one into which it was merged.
-    // What comes to the other branch later is no work of the pipeline.
+    // A branch with the merged work is as good as the one into which it was merged. Later changes on the
+    // other branch are not work of the pipeline.
     sandbox.git(&["switch", "-q", "main"]);
     sandbox.write("later.txt", "later\n");
     sandbox.commit();
