@@ -19,7 +19,7 @@ use moai_protocol::control::{
     CallerContext, CommandReply, DaemonCall, DaemonRequest, PROTOCOL_VERSION,
 };
 
-/// Without HOME there is no folder for state and socket.
+/// Without HOME, state and socket have no folder.
 pub(super) const NO_HOME: &str = "moai-ralph: HOME is not set; set HOME or MOAI_RALPH_HOME";
 
 /// Milliseconds since the epoch.
@@ -69,15 +69,15 @@ fn send_request_as(
     if let DaemonRequest::LoopStart(start) = &mut request {
         start.call = new_call_id();
     }
-    let Some(places) = StateDirs::from_env(&caller.env) else {
+    let Some(dirs) = StateDirs::from_env(&caller.env) else {
         return CommandReply::failure(INVALID, NO_HOME);
     };
     if no_daemon {
-        return in_process(&places, caller, request, None, "");
+        return in_process(&dirs, caller, request, None, "");
     }
     let call = DaemonCall { protocol: PROTOCOL_VERSION, caller, request };
-    let check = || client::after_silence(&places);
-    match through_daemon(&places, &call, command_timeout(&check)) {
+    let check = || client::after_silence(&dirs);
+    match through_daemon(&dirs, &call, command_timeout(&check)) {
         Ok(reply) => reply,
         // The daemon has the request; handling it here too would do it twice.
         Err(
@@ -85,7 +85,7 @@ fn send_request_as(
         ) => CommandReply::failure(1, &format!("moai-ralph: {error}")),
         Err(error) => {
             let note = format!("moai-ralph: {error}; working without a daemon\n");
-            in_process(&places, call.caller, call.request, None, &note)
+            in_process(&dirs, call.caller, call.request, None, &note)
         }
     }
 }
@@ -109,7 +109,7 @@ pub(super) fn run_in_process_observed(
         Err(error) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
     };
     match StateDirs::from_env(&caller.env) {
-        Some(places) => run_with_observer(&places, caller, request, None, observer),
+        Some(dirs) => run_with_observer(&dirs, caller, request, None, observer),
         None => CommandReply::failure(INVALID, NO_HOME),
     }
 }
@@ -135,16 +135,16 @@ pub(super) fn send_to_running_daemon(root: Option<&Path>, request: DaemonRequest
         Ok(caller) => caller,
         Err(error) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
     };
-    let Some(places) = StateDirs::from_env(&caller.env) else {
+    let Some(dirs) = StateDirs::from_env(&caller.env) else {
         return CommandReply::failure(INVALID, NO_HOME);
     };
     let call = DaemonCall { protocol: PROTOCOL_VERSION, caller, request };
-    let check = || client::after_silence(&places);
-    match client::call_daemon(&places, &call, command_timeout(&check)) {
+    let check = || client::after_silence(&dirs);
+    match client::call_daemon(&dirs, &call, command_timeout(&check)) {
         Ok(answer) if !answer.stale => answer.reply,
         // A daemon that is shutting down or hangs has no servers of use.
         Ok(_) | Err(CallError::NoDaemon | CallError::Unresponsive(_)) => {
-            in_process(&places, call.caller, call.request, None, "")
+            in_process(&dirs, call.caller, call.request, None, "")
         }
         Err(error) => CommandReply::failure(1, &format!("moai-ralph: {error}")),
     }
@@ -152,37 +152,37 @@ pub(super) fn send_to_running_daemon(root: Option<&Path>, request: DaemonRequest
 
 /// Calls the daemon; starts it if none is running.
 pub(super) fn through_daemon(
-    places: &StateDirs,
+    dirs: &StateDirs,
     call: &DaemonCall,
     timeout: CallTimeout<'_>,
 ) -> Result<CommandReply, CallError> {
-    create_socket_dir(places).map_err(CallError::Unusable)?;
+    create_socket_dir(dirs).map_err(CallError::Unusable)?;
     let program = current_program().map_err(|error| CallError::Unusable(error.to_string()))?;
-    Ok(client::call_or_start_daemon(places, &program, call, timeout)?.reply)
+    Ok(client::call_or_start_daemon(dirs, &program, call, timeout)?.reply)
 }
 
 /// Creates the folder for socket and locks, private to this user.
-pub(super) fn create_socket_dir(places: &StateDirs) -> Result<(), String> {
-    files::private_dir(&places.socket_folder)
-        .map_err(|error| format!("{}: {error}", places.socket_folder.display()))
+pub(super) fn create_socket_dir(dirs: &StateDirs) -> Result<(), String> {
+    files::private_dir(&dirs.socket_folder)
+        .map_err(|error| format!("{}: {error}", dirs.socket_folder.display()))
 }
 
 /// Handles the request in this process. The language servers end with it, on an interrupt too.
 pub(super) fn in_process(
-    places: &StateDirs,
+    dirs: &StateDirs,
     caller: CallerContext,
     request: DaemonRequest,
     lsp_gap: Option<Gap>,
     note: &str,
 ) -> CommandReply {
     let no_observer = async |_: &Engine| std::future::pending::<Infallible>().await;
-    let mut reply = run_with_observer(places, caller, request, lsp_gap, no_observer);
+    let mut reply = run_with_observer(dirs, caller, request, lsp_gap, no_observer);
     reply.stderr.insert_str(0, note);
     reply
 }
 
 fn run_with_observer(
-    places: &StateDirs,
+    dirs: &StateDirs,
     caller: CallerContext,
     request: DaemonRequest,
     lsp_gap: Option<Gap>,
@@ -195,7 +195,7 @@ fn run_with_observer(
         Err(error) => return CommandReply::failure(1, &format!("moai-ralph: {error}")),
     };
     let reply = runtime.block_on(async {
-        let engine = Engine::start(places.clone(), &Config::default(), lsp_gap);
+        let engine = Engine::start(dirs.clone(), &Config::default(), lsp_gap);
         let reply = tokio::select! {
             outcome = engine.handle(caller, request) => {
                 let reply = outcome.reply.clone();
@@ -232,8 +232,7 @@ pub(super) fn current_caller(root: Option<&Path>) -> Result<CallerContext, Strin
     caller_in(cwd, root)
 }
 
-/// Context for a hook: the working directory may have been deleted, and the host names the project
-/// itself.
+/// Context for a hook: the working directory may have been deleted, and the host reports the project itself.
 pub(super) fn hook_caller() -> Result<CallerContext, String> {
     let caller = caller_in(std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")), None)?;
     Ok(CallerContext { input_maker: input_maker(), ..caller })

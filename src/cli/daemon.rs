@@ -22,31 +22,31 @@ pub(super) fn run(command: &DaemonCommand, json: bool) -> CommandReply {
         Ok(caller) => caller,
         Err(error) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
     };
-    let Some(places) = StateDirs::from_env(&caller.env) else {
+    let Some(dirs) = StateDirs::from_env(&caller.env) else {
         return CommandReply::failure(
             INVALID,
             "moai-ralph: HOME is not set; set HOME or MOAI_RALPH_HOME",
         );
     };
     let request = match command {
-        DaemonCommand::Run { detach } => return serve(places, *detach),
+        DaemonCommand::Run { detach } => return serve(dirs, *detach),
         DaemonCommand::Status => DaemonRequest::DaemonStatus { json },
         DaemonCommand::Stop => DaemonRequest::DaemonStop,
     };
     let is_stop = matches!(request, DaemonRequest::DaemonStop);
-    continue_stopped_daemon(&places);
+    continue_stopped_daemon(&dirs);
     match call_daemon(
-        &places,
+        &dirs,
         &DaemonCall { protocol: PROTOCOL_VERSION, caller, request },
         CallTimeout::new(CONTROL_TIMEOUT),
     ) {
-        Err(CallError::NoDaemon) if is_stop && wait_until_stopped(&places) => {
+        Err(CallError::NoDaemon) if is_stop && wait_until_stopped(&dirs) => {
             not_running("no daemon is running\n", json)
         }
         Ok(_) | Err(CallError::NoDaemon | CallError::DaemonEnded) if is_stop => {
-            stop_daemon(&places, json)
+            stop_daemon(&dirs, json)
         }
-        Err(CallError::TimedOut(_)) if is_stop && kill_daemon(&places) => {
+        Err(CallError::TimedOut(_)) if is_stop && kill_daemon(&dirs) => {
             not_running("the daemon did not answer and was killed\n", json)
         }
         Ok(answer) if answer.stale => {
@@ -65,17 +65,17 @@ fn not_running(text: &str, json: bool) -> CommandReply {
 }
 
 /// Waits until a daemon that is stopping, because of this or another call, has ended.
-fn stop_daemon(places: &StateDirs, json: bool) -> CommandReply {
-    if wait_until_stopped(places) {
+fn stop_daemon(dirs: &StateDirs, json: bool) -> CommandReply {
+    if wait_until_stopped(dirs) {
         not_running("the daemon has stopped\n", json)
-    } else if !is_daemon_alive(places, CONTROL_TIMEOUT) && kill_daemon(places) {
+    } else if !is_daemon_alive(dirs, CONTROL_TIMEOUT) && kill_daemon(dirs) {
         not_running("the daemon did not end and was killed\n", json)
     } else {
         CommandReply::failure(1, "moai-ralph: the daemon is still finishing its work")
     }
 }
 
-fn serve(places: StateDirs, detach: bool) -> CommandReply {
+fn serve(dirs: StateDirs, detach: bool) -> CommandReply {
     if detach {
         // Fails if this process already leads a session, which is fine.
         let _ = rustix::process::setsid();
@@ -88,7 +88,7 @@ fn serve(places: StateDirs, detach: bool) -> CommandReply {
     };
     // Runs on a worker thread, so that connections are accepted on the thread that serves them,
     // which saves each hook call a thread switch.
-    let life = runtime.spawn(lifecycle::run_daemon(places, |start| {
+    let life = runtime.spawn(lifecycle::run_daemon(dirs, |start| {
         let line = match start {
             DaemonStart::Ready(socket) => {
                 format!("ready: pid {}, socket {}\n", std::process::id(), socket.display())
@@ -96,7 +96,7 @@ fn serve(places: StateDirs, detach: bool) -> CommandReply {
             // The caller has a daemon either way.
             DaemonStart::AlreadyRunning => "ready: already running\n".to_owned(),
         };
-        // The starting process may have ended; the daemon serves others.
+        // The starting process may have ended; the daemon serves other processes.
         let mut stdout = std::io::stdout().lock();
         let _ = stdout.write_all(line.as_bytes()).and_then(|()| stdout.flush());
     }));

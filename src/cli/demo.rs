@@ -50,11 +50,11 @@ pub(super) fn run(args: &DemoArgs) -> CommandReply {
 
 fn play(args: &DemoArgs) -> Result<u8, String> {
     let caller = client::current_caller(None)?;
-    let Some(places) = StateDirs::from_env(&caller.env) else {
+    let Some(dirs) = StateDirs::from_env(&caller.env) else {
         return Err("HOME is not set; set HOME or MOAI_RALPH_HOME".to_owned());
     };
-    let server = if args.no_lsp { None } else { server(args, &places, &caller.env)? };
-    let demo = DemoProject::new(&places, args.no_lsp)?;
+    let server = if args.no_lsp { None } else { server(args, &dirs, &caller.env)? };
+    let demo = DemoProject::new(&dirs, args.no_lsp)?;
     print_progress(&words::sensors(server.as_deref(), RuleSet::built_in().rule_count()));
     let result = run_steps(&demo);
     // Stop the demo's daemon even if a step failed.
@@ -99,12 +99,12 @@ fn stop_payload(is_active: bool) -> Value {
 /// consent.
 fn server(
     args: &DemoArgs,
-    places: &StateDirs,
+    dirs: &StateDirs,
     env: &BTreeMap<String, String>,
 ) -> Result<Option<String>, String> {
     let id = "pyright";
     let Some(spec) = Catalogue::built_in().server(id) else { return Ok(None) };
-    if installed_program(&places.data, id, spec).is_some() {
+    if installed_program(&dirs.data, id, spec).is_some() {
         let pinned = spec.install.as_ref().and_then(|install| install.npm.first());
         return Ok(Some(pinned.map_or(id, String::as_str).replace('@', " ")));
     }
@@ -115,9 +115,9 @@ fn server(
         return Ok(None);
     }
     print_progress("installing pyright …\n");
-    let installer = ServerInstaller { data: &places.data, env, root: Path::new("/") };
+    let installer = ServerInstaller { data: &dirs.data, env, root: Path::new("/") };
     installer.install(id, spec, &|_| {}).map_err(|error| error.to_string())?;
-    server(&DemoArgs { install: false, no_lsp: false }, places, env)
+    server(&DemoArgs { install: false, no_lsp: false }, dirs, env)
 }
 
 /// Asks for consent; without a terminal the answer is no.
@@ -147,7 +147,7 @@ struct DemoProject {
 }
 
 impl DemoProject {
-    fn new(places: &StateDirs, no_lsp: bool) -> Result<Self, String> {
+    fn new(dirs: &StateDirs, no_lsp: bool) -> Result<Self, String> {
         let to_text = |error: std::io::Error| error.to_string();
         let folder =
             tempfile::Builder::new().prefix("moai-ralph-demo-").tempdir().map_err(to_text)?;
@@ -156,7 +156,7 @@ impl DemoProject {
         std::fs::create_dir(&project).map_err(to_text)?;
         let env = vec![
             ("MOAI_RALPH_HOME", at.join("state")),
-            ("MOAI_RALPH_DATA", places.data.clone()),
+            ("MOAI_RALPH_DATA", dirs.data.clone()),
             ("XDG_CONFIG_HOME", at.join("config")),
             ("CLAUDE_PROJECT_DIR", project.clone()),
         ];

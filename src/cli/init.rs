@@ -14,7 +14,7 @@ use moai_report::hosts::{RegisteredFile, registration_text};
 
 pub(super) fn run(root: Option<&Path>, arguments: &InitArgs) -> CommandReply {
     let env = process_environment();
-    let Some(places) = StateDirs::from_env(&env) else {
+    let Some(dirs) = StateDirs::from_env(&env) else {
         return CommandReply::failure(INVALID, client::NO_HOME);
     };
     let program = match current_program() {
@@ -30,7 +30,7 @@ pub(super) fn run(root: Option<&Path>, arguments: &InitArgs) -> CommandReply {
             Err(error) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
         },
     };
-    let (host, records) = (arguments.host.kind(), RegistrationRecords::new(&places.state));
+    let (host, records) = (arguments.host.kind(), RegistrationRecords::new(&dirs.state));
     let (mut done, mut failures) = (Vec::new(), String::new());
     let place = RegistrationPlace { folder: &base, scope };
     let mut files = registration_files(host, scope, &program);

@@ -1,7 +1,7 @@
 //! How front doors and the daemon find each other: folders, socket, locks, start.
 //!
-//! One daemon per state folder: it holds a lock there (flock) for life, takes it before anything is
-//! unlinked or bound, and writes the socket's path into it, because the socket's folder depends on the
+//! One daemon per state folder: it holds a lock there (flock) for life, takes it before it unlinks or
+//! binds anything, and writes the socket's path into it, because the socket's folder depends on the
 //! environment of the process. Front doors that want to start a daemon queue up at `*.start`.
 
 pub mod client;
@@ -72,7 +72,6 @@ impl StateDirs {
         Some(Self { state, data, user_config, socket_folder, stem })
     }
 
-    /// The socket.
     #[must_use]
     pub fn socket_path(&self) -> PathBuf {
         self.socket_folder.join(format!("{}.sock", self.stem))
@@ -143,25 +142,25 @@ fn try_lock(path: &Path) -> std::io::Result<Option<FileLock>> {
 mod tests {
     use super::*;
 
-    fn places(env: &[(&str, &str)]) -> Option<StateDirs> {
+    fn dirs(env: &[(&str, &str)]) -> Option<StateDirs> {
         let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         StateDirs::from_env(&env.collect())
     }
 
     #[test]
     fn own_variables_win_over_xdg_and_home() {
-        let plain = places(&[("HOME", "/h")]).expect("a home");
+        let plain = dirs(&[("HOME", "/h")]).expect("a home");
         assert_eq!(plain.state, Path::new("/h/.local/state/moai-ralph"));
         assert_eq!(plain.data, Path::new("/h/.local/share/moai-ralph"));
         assert_eq!(plain.user_config, Path::new("/h/.config/moai-ralph/ralph.yaml"));
         assert_eq!(plain.socket_folder, plain.state);
         let own = [("HOME", "/h"), ("MOAI_RALPH_HOME", "/s"), ("XDG_DATA_HOME", "/d")];
-        let own = places(&own).expect("a home");
+        let own = dirs(&own).expect("a home");
         assert_eq!(
             (own.state.as_path(), own.data.as_path()),
             (Path::new("/s"), Path::new("/d/moai-ralph"))
         );
-        assert_eq!(places(&[("HOME", "relative")]), None);
+        assert_eq!(dirs(&[("HOME", "relative")]), None);
     }
 
     #[test]
@@ -169,11 +168,11 @@ mod tests {
         let runtime = tempfile::tempdir().expect("a folder");
         let runtime = runtime.path().to_str().expect("UTF-8");
         let of = |home: &str| {
-            places(&[("MOAI_RALPH_HOME", home), ("XDG_RUNTIME_DIR", runtime)]).expect("a home")
+            dirs(&[("MOAI_RALPH_HOME", home), ("XDG_RUNTIME_DIR", runtime)]).expect("a home")
         };
         assert_ne!(of("/a").socket_path(), of("/b").socket_path());
         let long = format!("/{}", "x".repeat(120));
-        let deep = places(&[("MOAI_RALPH_HOME", &long)]).expect("a home");
+        let deep = dirs(&[("MOAI_RALPH_HOME", &long)]).expect("a home");
         assert!(deep.socket_path().as_os_str().len() <= SOCKET_PATH_BYTES_MAX);
     }
 

@@ -1,5 +1,5 @@
-//! Places that decide what a session is held to, and that an agent must not write: this program's
-//! state, options and plugin, and the host's settings.
+//! Places that decide the rules of a session, and that an agent must not write: this program's state, options
+//! and plugin, and the host's settings.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -10,7 +10,7 @@ use moai_protocol::hosts::is_settings_place;
 
 use crate::ipc::StateDirs;
 
-/// What a protected path belongs to.
+/// The owner of a protected path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtectedPlace {
     /// State, downloads, socket and user options of this program.
@@ -26,7 +26,7 @@ pub enum ProtectedPlace {
 }
 
 impl ProtectedPlace {
-    /// What it is, in a sentence for agents.
+    /// A description for agents.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -55,7 +55,7 @@ const PROTECTED_FOLDERS: [&str; 8] = [
 ];
 /// Folders for temporary files.
 const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
-/// Folders in these with work trees of their own.
+/// Folders in these with their own worktrees.
 const OTHER_TREES: &str = "worktrees";
 
 /// The protected places of one caller.
@@ -93,8 +93,8 @@ impl ProtectedPlaces {
         Self { folders, project: resolved(project), home, env: env.clone() }
     }
 
-    /// An absolute path without links for a path as an agent names it: relative to `cwd`, or to the
-    /// folder of `~` or of a variable at its beginning.
+    /// An absolute path without links for a path that an agent wrote: relative to `cwd`, or to the folder of
+    /// `~` or of a variable at its beginning.
     #[must_use]
     pub fn resolve(&self, cwd: &Path, named: &str) -> PathBuf {
         if let Some((folder, rest)) = process_folder(named) {
@@ -113,8 +113,8 @@ impl ProtectedPlaces {
         }
     }
 
-    /// The existing files and folders that a pattern of the shell matches, like [`Self::resolve`], and
-    /// the names that its braces stand for.
+    /// The existing files and folders that a shell pattern matches, resolved like [`Self::resolve`], and the
+    /// paths that its braces expand to.
     #[must_use]
     pub fn resolve_pattern(&self, cwd: &Path, named: &str) -> Vec<PathBuf> {
         let words = without_braces(named);
@@ -171,8 +171,8 @@ impl ProtectedPlaces {
         found
     }
 
-    /// The files below a folder that may be protected and into which the content of another one is copied;
-    /// with `is_mirrored`, files that the other one does not hold are removed.
+    /// The files below a folder that may be protected and that a copy of the folder `other` overwrites; with
+    /// `is_mirrored`, also the files that `other` does not hold, which the copy removes.
     #[must_use]
     pub fn copied_below(&self, folder: &Path, other: &Path, is_mirrored: bool) -> Vec<PathBuf> {
         let is_inner = folder.iter().any(|part| PROTECTED_FOLDERS.iter().any(|name| part == *name));
@@ -199,27 +199,27 @@ impl ProtectedPlaces {
         paths.filter(|path| self.is_own(path)).collect()
     }
 
-    /// Whether a path is in the project, or in a hidden folder at home.
+    /// True if a path is in the project, or in a hidden folder at home.
     fn is_own(&self, path: &Path) -> bool {
         let below_home = self.home.as_ref().and_then(|home| path.strip_prefix(home).ok());
         let first = below_home.and_then(|below| below.iter().next());
         path.starts_with(&self.project) || first.is_some_and(|it| it.as_encoded_bytes()[0] == b'.')
     }
 
-    /// Whether the project is below a folder, or is it.
+    /// True if the project is `folder` or below it.
     #[must_use]
     pub fn holds_project(&self, folder: &Path) -> bool {
         self.project.starts_with(folder)
     }
 
-    /// Whether a path is in a folder for temporary files, and neither in the project nor at home.
+    /// True if a path is in a folder for temporary files, and neither in the project nor at home.
     fn is_elsewhere(&self, path: &Path) -> bool {
         let is_temporary = TEMPORARY.iter().any(|folder| path.starts_with(folder));
         let is_home = self.home.as_ref().is_some_and(|home| path.starts_with(home));
         is_temporary && !is_home && !path.starts_with(&self.project)
     }
 
-    /// What a path from [`Self::resolve`] belongs to. With `is_whole_folder` a folder above such a
+    /// The protected place of a path from [`Self::resolve`]. With `is_whole_folder` a folder above such a
     /// place counts as well.
     #[must_use]
     pub fn place_of(&self, path: &Path, is_whole_folder: bool) -> Option<ProtectedPlace> {
@@ -243,7 +243,7 @@ impl ProtectedPlaces {
     }
 }
 
-/// What matches one of these patterns; `*` matches `/` too, as for `find`.
+/// Matchers of these patterns; `*` matches `/` too, as for `find`.
 fn matchers(patterns: &[String]) -> GlobSet {
     let mut set = GlobSetBuilder::new();
     for glob in patterns.iter().filter_map(|pattern| GlobBuilder::new(pattern).build().ok()) {
@@ -252,7 +252,7 @@ fn matchers(patterns: &[String]) -> GlobSet {
     set.build().unwrap_or_default()
 }
 
-/// Adds the entries at any depth below a folder with such names.
+/// Adds the entries with such names at any depth below a folder.
 fn add_named(top: &Path, names: &GlobSet, entries_left: &mut usize, found: &mut Vec<PathBuf>) {
     let mut open = vec![top.to_path_buf()];
     while let Some(folder) = open.pop() {
@@ -272,8 +272,8 @@ fn add_named(top: &Path, names: &GlobSet, entries_left: &mut usize, found: &mut 
     }
 }
 
-/// The entries of these folders whose names match. A pattern leaves out hidden names unless it begins
-/// with a dot.
+/// The entries of these folders whose names match. A pattern matches hidden names only if it begins with a
+/// dot.
 fn matching_entries(folders: &[PathBuf], pattern: &str, entries_left: &mut usize) -> Vec<PathBuf> {
     let Ok(glob) = GlobBuilder::new(&with_ranges(pattern)).empty_alternates(true).build() else {
         return Vec::new();
@@ -309,7 +309,7 @@ fn process_folder(named: &str) -> Option<(Option<&'static str>, &str)> {
     }
 }
 
-/// The words that the braces of the shell stand for: `{a,b}.c` is `a.c` and `b.c`.
+/// The words that shell braces expand to: `{a,b}.c` is `a.c` and `b.c`.
 fn without_braces(word: &str) -> Vec<String> {
     let (mut words, mut done) = (vec![word.to_owned()], Vec::new());
     while let Some(word) = words.pop() {
@@ -385,10 +385,10 @@ mod tests {
         let env =
             env(&[("HOME", &home), ("CLAUDE_PLUGIN_ROOT", &plugin), ("XDG_STATE_HOME", &state)]);
         let dirs = StateDirs::from_env(&env).expect("a home");
-        let places = ProtectedPlaces::new(&dirs, &env, &project);
+        let protected = ProtectedPlaces::new(&dirs, &env, &project);
         std::os::unix::fs::symlink(home.join(".local"), project.join("link")).expect("ours");
         std::fs::create_dir_all(home.join(".local/state/moai-ralph")).expect("ours");
-        let place = |named: &str| places.place_of(&places.resolve(&project, named), false);
+        let place = |named: &str| protected.place_of(&protected.resolve(&project, named), false);
         for (named, expected) in [
             ("~/.local/state/moai-ralph/trust/x.json", Some(ProtectedPlace::Engine)),
             ("$HOME/.local/state/moai-ralph", Some(ProtectedPlace::Engine)),
@@ -412,20 +412,20 @@ mod tests {
         ] {
             assert_eq!(place(named), expected, "{named}");
         }
-        let whole = |named: &str| places.place_of(&places.resolve(&project, named), true);
+        let whole = |named: &str| protected.place_of(&protected.resolve(&project, named), true);
         assert_eq!(whole("~/.local"), Some(ProtectedPlace::Engine));
         assert_eq!(whole("src"), None);
-        let matched = |named: &str| places.resolve_pattern(&project, named);
+        let matched = |named: &str| protected.resolve_pattern(&project, named);
         assert_eq!(matched("~/.loc*/st*"), [home.join(".local/state")]);
         assert_eq!(matched("../home/*"), [""; 0].map(PathBuf::from), "they are hidden");
         assert_eq!(matched("../{home,other}/.claude/*/moai"), vec![plugin.clone()]);
         assert_eq!(matched("../h*/new.txt"), [home.join("new.txt")]);
-        // What braces stand for need not exist.
+        // The words that braces expand to need not exist.
         let both = vec![plugin.clone(), home.join(".claude/plugins/moai.bak")];
         assert_eq!(matched("~/.claude/plugins/moai{,.bak}"), both);
         // The project is the plugin: only the parts that decide what hooks do.
-        let places = ProtectedPlaces::new(&dirs, &env, &home);
-        let place = |named: &str| places.place_of(&places.resolve(&plugin, named), false);
+        let protected = ProtectedPlaces::new(&dirs, &env, &home);
+        let place = |named: &str| protected.place_of(&protected.resolve(&plugin, named), false);
         assert_eq!(place("hooks/hooks.json"), Some(ProtectedPlace::Plugin));
         assert_eq!(place("src/main.rs"), None);
     }

@@ -10,13 +10,13 @@ use moai_host::servers::install::{InstallOutcome, ServerInstaller, servers_to_in
 use moai_lsp::registry::Catalogue;
 use moai_protocol::control::CommandReply;
 
-/// Installs the named servers; a failure does not stop the others.
+/// Installs the requested servers; a failure does not stop the remaining installations.
 pub(super) fn run(names: &[String], as_json: bool) -> CommandReply {
     let caller = match client::current_caller(None) {
         Ok(caller) => caller,
         Err(error) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
     };
-    let Some(places) = StateDirs::from_env(&caller.env) else {
+    let Some(dirs) = StateDirs::from_env(&caller.env) else {
         return CommandReply::failure(
             INVALID,
             "moai-ralph: HOME is not set; set HOME or MOAI_RALPH_HOME",
@@ -32,7 +32,7 @@ pub(super) fn run(names: &[String], as_json: bool) -> CommandReply {
     }
     servers.sort_by_key(|(id, _)| *id);
     servers.dedup_by_key(|(id, _)| *id);
-    let installer = ServerInstaller { data: &places.data, env: &caller.env, root: &caller.cwd };
+    let installer = ServerInstaller { data: &dirs.data, env: &caller.env, root: &caller.cwd };
     let (mut outcomes, mut failed) = (Vec::new(), Vec::new());
     for (id, spec) in servers {
         match installer.install(id, spec, &print_step) {

@@ -23,7 +23,7 @@ pub(crate) async fn apply_changes(
 ) -> Option<Result<(), ApplyError>> {
     let folder = journal_folder(engine, project);
     let root = project.root.clone();
-    // The daemon must not end before the changes are applied, even if the caller is gone.
+    // The daemon must not end before the changes are applied, even if the caller has disconnected.
     let job = engine.job();
     run_blocking(move || {
         let _job = job;
@@ -32,15 +32,15 @@ pub(crate) async fn apply_changes(
     .await
 }
 
-/// Where the changes of a project are recorded.
+/// The folder where the changes of a project are recorded.
 pub(crate) fn journal_folder(engine: &Engine, project: &Project) -> PathBuf {
     project.key.folder(&engine.dirs.state).join(JOURNAL_FOLDER)
 }
 
 /// Settles unfinished change sets in all projects. A project that another process is changing is
 /// skipped.
-pub(crate) fn recover_all(places: &StateDirs) {
-    let Ok(projects) = std::fs::read_dir(places.state.join(PROJECTS_FOLDER)) else { return };
+pub(crate) fn recover_all(dirs: &StateDirs) {
+    let Ok(projects) = std::fs::read_dir(dirs.state.join(PROJECTS_FOLDER)) else { return };
     for project in projects.flatten() {
         let folder = project.path().join(JOURNAL_FOLDER);
         match transaction::recover_change_sets(&folder) {

@@ -1,5 +1,5 @@
-//! Before a tool call: an agent's writes to what decides about its work are denied, and writes that
-//! the pipeline of its loop does not allow.
+//! Before a tool call: denies an agent's writes to files that decide about its work, and writes that the
+//! pipeline of its loop does not allow.
 
 use std::path::Path;
 
@@ -35,11 +35,11 @@ pub(crate) async fn handle(call: &HookCall<'_>) -> HookOutput {
     if input.answers_itself() {
         return HookOutput::Deny(notice::answers_are_the_users());
     }
-    let places = ProtectedPlaces::new(&engine.dirs, &caller.env, &project.root);
+    let protected = ProtectedPlaces::new(&engine.dirs, &caller.env, &project.root);
     // A relative path of a command is meant from the agent's folder, not from the project's.
     let cwd = if input.cwd.is_absolute() { &input.cwd } else { &caller.cwd };
-    let written = written_paths(input, &places, cwd);
-    if let Some((one, place)) = first_protected(&written, &places) {
+    let written = written_paths(input, &protected, cwd);
+    if let Some((one, place)) = first_protected(&written, &protected) {
         return HookOutput::Deny(notice::write_denied(&one.named, place.words()));
     }
     take_back::note_call(call);
@@ -120,7 +120,7 @@ fn swept_file(root: &Path, exam: &Exam, sweeps: &[GitSweep]) -> Option<(RelPath,
     Some((swept.clone(), exam.files.get(swept)?.role))
 }
 
-/// Whether the patterns of `git clean -e` exclude a file. Git adds them to the ignore rules of the root.
+/// True if the patterns of `git clean -e` exclude a file. Git adds them to the ignore rules of the root.
 fn is_excepted(file: &RelPath, patterns: &[String]) -> bool {
     let mut rules = IgnoreRules::default();
     if let Some(rule_file) = RelPath::parse(".gitignore") {

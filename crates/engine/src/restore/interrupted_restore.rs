@@ -57,7 +57,7 @@ impl RestoreRecord {
         Ok(Self { path, _lock: lock })
     }
 
-    /// The restore has ended: its files are all old or all new, or the user was told.
+    /// The restore has ended: its files are all old or all new, or the failure was reported to the user.
     pub(crate) fn remove(self) {
         if let Err(error) = fs::remove_file(&self.path) {
             tracing::warn!(%error, path = %self.path.display(), "a record of a restore stays");
@@ -67,8 +67,8 @@ impl RestoreRecord {
 
 /// Undoes or finishes the restores that killed processes left, in all projects. Their change sets
 /// must be settled.
-pub(crate) fn recover_all(places: &StateDirs) {
-    let Ok(projects) = fs::read_dir(places.state.join(PROJECTS_FOLDER)) else { return };
+pub(crate) fn recover_all(dirs: &StateDirs) {
+    let Ok(projects) = fs::read_dir(dirs.state.join(PROJECTS_FOLDER)) else { return };
     for project in projects.flatten() {
         let folder = project.path().join(RECORDS_FOLDER);
         let Ok(records) = fs::read_dir(&folder) else { continue };
@@ -144,8 +144,8 @@ impl InterruptedRestore {
         Ok(Self { store, saved, paths, clear_first, before, after, disk })
     }
 
-    /// Whether the files were replaced. They are replaced all at once, so one of them tells; a restore
-    /// that replaces none is always finished.
+    /// True if the files were replaced. They are replaced all at once, so checking one of them suffices; a
+    /// restore that replaces none is always finished.
     fn has_replaced_files(&self) -> bool {
         let replaced: Vec<&RelPath> =
             self.paths.iter().filter(|path| self.is_replaced_file(path)).collect();
@@ -160,7 +160,8 @@ impl InterruptedRestore {
         is_changed && !is_link && !self.clear_first.contains(path)
     }
 
-    /// Brings every path to its state after the restore, or before it. What others changed stays.
+    /// Brings every path to its state after the restore, or before it. Later changes by other programs are
+    /// kept.
     fn settle(&self, project_folder: &Path, is_finished: bool) -> Result<(), String> {
         let goal = if is_finished { &self.after } else { &self.before };
         let ours = self.paths.iter().filter(|path| self.is_as_left(path)).cloned().collect();
@@ -178,7 +179,7 @@ impl InterruptedRestore {
         }
     }
 
-    /// Whether the path is as a restore may have left it; otherwise others changed it.
+    /// True if the path is as a restore may have left it; otherwise another program changed it.
     fn is_as_left(&self, path: &RelPath) -> bool {
         let now = content(&self.disk.tree, path);
         let is_cleared = now.is_none() && self.clear_first.contains(path);

@@ -28,9 +28,9 @@ pub struct DaemonListener {
 impl DaemonListener {
     /// Takes the lock, then binds the socket (0600). `None`: another daemon holds the lock. The
     /// folder must exist and be private.
-    pub fn try_start(places: &StateDirs) -> std::io::Result<Option<Self>> {
-        let Some(mut lock) = try_lock(&places.daemon_lock())? else { return Ok(None) };
-        let socket = places.socket_path();
+    pub fn try_start(dirs: &StateDirs) -> std::io::Result<Option<Self>> {
+        let Some(mut lock) = try_lock(&dirs.daemon_lock())? else { return Ok(None) };
+        let socket = dirs.socket_path();
         // No living daemon can own this socket while we hold the lock: a killed one left it.
         match std::fs::remove_file(&socket) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
@@ -43,8 +43,8 @@ impl DaemonListener {
         Ok(Some(Self { listener, socket, identity, lock }))
     }
 
-    /// Whether front doors can still reach this listener. If the folder was removed, a second
-    /// daemon can start, and this one gets no more calls.
+    /// True if front doors can still reach this listener. If the folder was removed, a second daemon can
+    /// start, and this one gets no more calls.
     #[must_use]
     pub fn is_in_place(&self) -> bool {
         self.identity.is_some() && identity(&self.socket) == self.identity
@@ -82,7 +82,6 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 /// A call, and for a large one the permission to have it in memory.
 #[derive(Debug)]
 pub struct ReceivedCall {
-    /// The call.
     pub call: DaemonCall,
     /// Held until the call is handled.
     pub large_call: Option<OwnedSemaphorePermit>,
@@ -123,6 +122,6 @@ pub async fn write_reply(stream: &mut UnixStream, answer: &DaemonReply) -> std::
 /// Resolves when the other end has closed the connection.
 pub async fn wait_for_disconnect(stream: &mut UnixStream) {
     let mut byte = [0];
-    // A front door sends nothing after its call, so the end of input means that it has gone.
+    // A front door sends nothing after its call, so the end of input means that it has disconnected.
     let _ = stream.read(&mut byte).await;
 }

@@ -24,8 +24,8 @@ impl LoopFilesFixture {
         fs::create_dir(&root).expect("made");
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let env = BTreeMap::from([("HOME".to_owned(), text(&home))]);
-        let places = StateDirs::from_env(&env).expect("a home");
-        let engine = Engine::new(places, &Config::default(), None);
+        let dirs = StateDirs::from_env(&env).expect("a home");
+        let engine = Engine::new(dirs, &Config::default(), None);
         let caller =
             CallerContext { cwd: root.clone(), root: Some(root), env, ..CallerContext::default() };
         let project = Project::load(&engine, &caller).expect("no options");
