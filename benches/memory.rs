@@ -1,5 +1,5 @@
-//! How well and how fast the memory finds again: `cargo bench --bench memory`. 200,000 synthetic
-//! observations of twenty projects in a real store, and questions of many kinds whose answers are known.
+//! Recall and speed of the memory: `cargo bench --bench memory`. 200,000 synthetic observations of twenty
+//! projects in a real store, and questions of many kinds whose answers are known.
 //!
 //! `MOAI_RALPH_MEMORY_OBSERVATIONS` sets their number. `-- --postgres` measures the memory of a team on a
 //! PostgreSQL server that it starts. Ends with 1 when a budget is exceeded.
@@ -69,7 +69,7 @@ struct Budgets {
 }
 
 impl Budgets {
-    fn most(&mut self, name: &str, value: f64, max: f64) {
+    fn at_most(&mut self, name: &str, value: f64, max: f64) {
         self.row(name, value, max, value <= max, "<=");
     }
 
@@ -106,10 +106,10 @@ async fn measure(corpus: &Corpus, home: &Path, budgets: &mut Budgets) -> String 
     let mut report = fill(&store, corpus).await;
     let (table, mut durations) = ask(&store, corpus, budgets).await;
     report += &table;
-    budgets.most("search, p50, ms", percentile(&mut durations, 0.5), SEARCH_P50_MS_MAX);
-    budgets.most("search, p99, ms", percentile(&mut durations, 0.99), SEARCH_P99_MS_MAX);
+    budgets.at_most("search, p50, ms", percentile(&mut durations, 0.5), SEARCH_P50_MS_MAX);
+    budgets.at_most("search, p99, ms", percentile(&mut durations, 0.99), SEARCH_P99_MS_MAX);
     let mut writes = single_writes(&store, corpus).await;
-    budgets.most(
+    budgets.at_most(
         "write of one observation, p99, ms",
         percentile(&mut writes, 0.99),
         WRITE_P99_MS_MAX,
@@ -117,7 +117,7 @@ async fn measure(corpus: &Corpus, home: &Path, budgets: &mut Budgets) -> String 
     writeln!(report, "write p50 {:.3} ms", percentile(&mut writes, 0.5)).expect("text");
     let database = std::fs::metadata(store.path()).expect("it exists").len() as f64 / 1e6;
     writeln!(report, "database {database:.1} MB").expect("text");
-    budgets.most("index, MB", index_mb(&store.path()), INDEX_MB_MAX);
+    budgets.at_most("index, MB", index_mb(&store.path()), INDEX_MB_MAX);
     report
 }
 
@@ -127,18 +127,17 @@ async fn measure_postgres(corpus: &Corpus, home: &Path, budgets: &mut Budgets) -
     let store = MemoryStore::start(home.to_path_buf()).with_team(settings.expect("a valid URL"));
     let store = store.for_command();
     let mut report = fill(&store, corpus).await;
-    // What a server does by itself in idle time.
+    // Maintenance that a server does by itself in idle time.
     server.psql(ADMIN, "VACUUM ANALYZE");
     let (table, mut durations) = ask(&store, corpus, budgets).await;
     report += &table;
     let p50 = percentile(&mut durations, 0.5);
     writeln!(report, "search p50 {p50:.2} ms").expect("text");
     let p99 = percentile(&mut durations, 0.99);
-    budgets.most("search, p99, ms", p99, POSTGRES_SEARCH_P99_MS_MAX);
+    budgets.at_most("search, p99, ms", p99, POSTGRES_SEARCH_P99_MS_MAX);
     report
 }
 
-/// Stores the corpus.
 async fn fill(store: &MemoryStore, corpus: &Corpus) -> String {
     let started = Instant::now();
     for part in corpus.observations.chunks(OBSERVATIONS_PER_WRITE) {
@@ -163,7 +162,7 @@ async fn single_writes(store: &MemoryStore, corpus: &Corpus) -> Vec<Duration> {
     durations
 }
 
-/// A table of what was found, and how long each search took.
+/// A table of the results, and the duration of each search.
 async fn ask(
     store: &MemoryStore,
     corpus: &Corpus,
@@ -251,14 +250,13 @@ fn new_observation(observation: &Observation) -> NewObservation {
     }
 }
 
-/// In milliseconds.
 fn percentile(durations: &mut [Duration], share: f64) -> f64 {
     durations.sort_unstable();
     let at = (durations.len() as f64 * share) as usize;
     durations[at.min(durations.len() - 1)].as_secs_f64() * 1e3
 }
 
-/// What the index takes of the file.
+/// Size of the index in the file.
 fn index_mb(path: &Path) -> f64 {
     let connection = rusqlite::Connection::open(path).expect("it exists");
     let sql = "SELECT (SELECT sum(length(block)) FROM entries_data)

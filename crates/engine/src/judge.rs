@@ -36,14 +36,14 @@ pub(crate) async fn handle(
         Err(error) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
     };
     let calls = u32::try_from(project.config.judge.judges().len() * JUDGE_PARTS_MAX);
-    let patience = project.config.judge.timeout.saturating_mul(calls.unwrap_or(u32::MAX));
+    let limit = project.config.judge.timeout.saturating_mul(calls.unwrap_or(u32::MAX));
     let judge_request = JudgeRequest {
         rubric,
         goal: String::new(),
         base: request.base,
         loop_id: None,
         checks: Vec::new(),
-        deadline: started_at + patience.min(Duration::from_secs(COMMAND_SECS_MAX)),
+        deadline: started_at + limit.min(Duration::from_secs(COMMAND_SECS_MAX)),
     };
     let judged = judge_run::run_judges(engine, &project, judge_request).await;
     let mut stderr = String::new();
@@ -67,7 +67,7 @@ pub(crate) async fn handle(
     CommandReply { stdout, stderr, code, ..CommandReply::default() }
 }
 
-/// The named rubric, else the project's; a project without one has an empty rubric.
+/// The requested rubric, else the project's; empty if the project has none.
 fn rubric(
     project: &Project,
     caller: &CallerContext,

@@ -31,12 +31,12 @@ use moai_lsp::registry::Catalogue;
 use moai_protocol::control::{CommandReply, DaemonReply, DaemonRequest, PROTOCOL_VERSION};
 use moai_protocol::hook::HookEvent;
 
-/// How a daemon's start went.
+/// Result of a daemon's start.
 #[derive(Debug, PartialEq, Eq)]
 pub enum DaemonStart {
     /// The daemon listens; reported before the first connection is served.
     Ready(PathBuf),
-    /// Another one holds the lock.
+    /// Another daemon holds the lock.
     AlreadyRunning,
 }
 
@@ -46,7 +46,7 @@ struct DaemonServer {
     stop: Notify,
     is_draining: AtomicBool,
     connections: Semaphore,
-    /// Calls that are no hooks.
+    /// Calls other than hooks.
     commands: Semaphore,
     large_calls: Arc<Semaphore>,
 }
@@ -142,8 +142,8 @@ impl DaemonServer {
 
     async fn connection(self: Arc<Self>, mut stream: UnixStream) {
         // Before a permit is taken, because a connection that sends nothing must not hold one.
-        let patience = Duration::from_millis(CALL_READ_MS_MAX);
-        let reading = tokio::time::timeout(patience, read_call(&mut stream, &self.large_calls));
+        let limit = Duration::from_millis(CALL_READ_MS_MAX);
+        let reading = tokio::time::timeout(limit, read_call(&mut stream, &self.large_calls));
         let Ok(received) = reading.await else {
             tracing::warn!("a connection sent no call");
             return;
@@ -157,7 +157,7 @@ impl DaemonServer {
                     1,
                     "moai-ralph: the daemon is from another build; stop it: moai-ralph daemon stop",
                 );
-                let _ = write_reply(&mut stream, &answer(reply, false)).await;
+                let _ = write_reply(&mut stream, &daemon_reply(reply, false)).await;
                 return;
             }
         };
@@ -169,14 +169,14 @@ impl DaemonServer {
         let _command = if is_hook { None } else { self.commands.acquire().await.ok() };
         let Ok(_permit) = self.connections.acquire().await else { return };
         if self.is_stale() || call.protocol != PROTOCOL_VERSION {
-            let _ = write_reply(&mut stream, &answer(CommandReply::default(), true)).await;
+            let _ = write_reply(&mut stream, &daemon_reply(CommandReply::default(), true)).await;
             self.stop.notify_one();
             return;
         }
         if matches!(call.request, DaemonRequest::DaemonStop) {
             let _ = write_reply(
                 &mut stream,
-                &answer(CommandReply::success("stopping\n".into()), false),
+                &daemon_reply(CommandReply::success("stopping\n".into()), false),
             )
             .await;
             self.stop.notify_one();
@@ -197,7 +197,7 @@ impl DaemonServer {
         let elapsed_ms = started.elapsed().as_millis();
         tracing::info!(request = name, elapsed_ms, code = outcome.reply.code, "answered");
         let reply = outcome.reply.clone();
-        if write_reply(&mut stream, &answer(reply, false)).await.is_err() {
+        if write_reply(&mut stream, &daemon_reply(reply, false)).await.is_err() {
             tracing::info!(request = name, "nobody read the answer");
             self.engine.requeue_undelivered(outcome);
             return;
@@ -211,7 +211,7 @@ impl DaemonServer {
         .await;
     }
 
-    /// Whether this daemon must not take new work.
+    /// True if this daemon must not take new work.
     fn is_stale(&self) -> bool {
         let replaced = self.program.as_ref().is_some_and(|program| !program.is_in_place());
         replaced || self.is_draining.load(Ordering::Relaxed)
@@ -230,7 +230,7 @@ impl DaemonServer {
     }
 }
 
-fn answer(reply: CommandReply, stale: bool) -> DaemonReply {
+fn daemon_reply(reply: CommandReply, stale: bool) -> DaemonReply {
     DaemonReply { protocol: PROTOCOL_VERSION, pid: std::process::id(), stale, reply }
 }
 

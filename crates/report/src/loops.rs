@@ -57,7 +57,7 @@ pub fn start_instructions(state: &LoopState, checks: &[String]) -> String {
     )
 }
 
-/// One line for the user when a loop starts: what ends it, and the checks it must pass.
+/// One line for the user when a loop starts: its end condition, and the checks it must pass.
 #[must_use]
 pub fn started_notice(state: &LoopState, checks: &[String]) -> String {
     let language = state.language();
@@ -68,12 +68,12 @@ pub fn started_notice(state: &LoopState, checks: &[String]) -> String {
         }
         (None, _) => wording::UNTIL_MEASURED.text_in(language).to_owned(),
     };
-    let most = ITERATIONS.count(language, state.max_iterations as usize);
+    let max = ITERATIONS.count(language, state.max_iterations as usize);
     let checks = match checks {
         [] => wording::NO_CHECKS.text_in(language).to_owned(),
         checks => named(checks),
     };
-    wording::NOTICE_STARTED.with(language, &[&state.id, &until, &most, &checks])
+    wording::NOTICE_STARTED.with(language, &[&state.id, &until, &max, &checks])
 }
 
 fn named(checks: &[String]) -> String {
@@ -134,7 +134,7 @@ fn instructions(state: &LoopState) -> String {
     text
 }
 
-/// What ends the loop; the promise follows on a line of its own.
+/// The loop's end condition; the promise follows on a separate line.
 fn completion_text(state: &LoopState) -> String {
     let words = claim_words(state);
     match &state.promise {

@@ -70,7 +70,7 @@ pub fn plan_instructions(state: &PipelineState) -> String {
     lines.join("\n")
 }
 
-/// What an agent needs to know at the start and when a pipeline is continued.
+/// Instructions for an agent at the start, and when a pipeline is continued.
 #[must_use]
 pub fn instructions(state: &PipelineState) -> String {
     match state.kind {
@@ -81,14 +81,14 @@ pub fn instructions(state: &PipelineState) -> String {
 }
 
 fn fix_instructions(state: &PipelineState) -> String {
-    let (language, most) = (language(state), BUGFIX_ATTEMPTS_MAX.to_string());
+    let (language, max) = (language(state), BUGFIX_ATTEMPTS_MAX.to_string());
     let goal: String = state.goal.chars().take(TASK_CHARS_MAX).collect();
     let goal: Vec<String> = quoted_lines(&goal).collect();
-    let started = wording::BUGFIX_STARTED.with(language, &[&state.id, &most]);
+    let started = wording::BUGFIX_STARTED.with(language, &[&state.id, &max]);
     format!("{started}\n{}\n{}", goal.join("\n"), wording::BUGFIX_HOW.text_in(language))
 }
 
-/// What an agent needs to know to go on after the approval.
+/// Instructions for continuing after the approval.
 #[must_use]
 pub fn work_instructions(state: &PipelineState) -> String {
     let rule = wording::PIPELINE_BOXES.with(language(state), &[&state.plan_path()]);
@@ -102,7 +102,7 @@ pub fn no_plan(state: &PipelineState, objections: &[PlanObjection]) -> String {
     with_lines(head, state, objections)
 }
 
-/// For the agent: why the turn goes on before the approval.
+/// For the agent: why the turn continues before the approval.
 #[must_use]
 pub fn plan_held(state: &PipelineState, objections: &[PlanObjection]) -> String {
     let head = wording::PIPELINE_PLAN_HELD.with(language(state), &[&state.id]);
@@ -183,7 +183,7 @@ pub fn shell_wrote(state: &PipelineState, loop_id: &str, records: &[ShellWriteRe
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// For a worker: why it must go on.
+/// For a worker: why it must continue.
 #[must_use]
 pub fn worker_held(state: &PipelineState, objections: &[PlanObjection]) -> String {
     let head = wording::WORKER_HELD.with(language(state), &[&state.id]);
@@ -237,8 +237,8 @@ pub fn not_started(language: MessageLanguage, reason: &str) -> String {
 pub fn ended(state: &PipelineState) -> String {
     let outcome = state.outcome.map_or("", PipelineOutcome::as_str);
     if state.outcome == Some(PipelineOutcome::Escalated) {
-        let most = BUGFIX_ATTEMPTS_MAX.to_string();
-        return wording::BUGFIX_ESCALATED.with(language(state), &[&state.id, &most]);
+        let max = BUGFIX_ATTEMPTS_MAX.to_string();
+        return wording::BUGFIX_ESCALATED.with(language(state), &[&state.id, &max]);
     }
     if !state.kind.has_plan() {
         return wording::BUGFIX_ENDED.with(language(state), &[&state.id, outcome]);
@@ -261,7 +261,7 @@ pub fn ended(state: &PipelineState) -> String {
     text
 }
 
-/// The TODOs whose commands passed before anything was changed.
+/// The TODOs whose commands passed before any change was made.
 fn untouched_todos(state: &PipelineState) -> Vec<&str> {
     let todos = state.todos.iter().filter(|(_, progress)| progress.has_passed_untouched);
     todos.map(|(id, _)| id.as_str()).collect()
@@ -273,7 +273,7 @@ pub fn document_changed(state: &PipelineState, path: &str) -> String {
     wording::DOCUMENT_CHANGED.with(language(state), &[path])
 }
 
-/// For the user: what a Stop changed in the pipeline was not saved.
+/// For the user: a Stop's changes to the pipeline were not saved.
 #[must_use]
 pub fn not_saved(state: &PipelineState, reason: &str) -> String {
     wording::PIPELINE_NOT_SAVED.with(language(state), &[&state.id, reason])
@@ -346,7 +346,7 @@ pub fn tokens_line(tokens: Option<u64>) -> String {
     }
 }
 
-/// What the gates' words do not say.
+/// Details of the gates that their own texts omit.
 fn push_gates(text: &mut String, state: &PipelineState) {
     if let Some(place) = &state.sandbox {
         let _ = writeln!(text, "    gate 1: {}", one_line(place, REASON_LINE_CHARS_MAX));
@@ -396,12 +396,12 @@ fn push_todos(text: &mut String, state: &PipelineState) {
     }
 }
 
-/// Why a pipeline does not begin: a number of workers that is none.
+/// Why a pipeline does not begin: the number of workers is invalid.
 #[must_use]
-pub fn workers_out_of_range(given: &str, most: u32) -> String {
+pub fn workers_out_of_range(given: &str, max: u32) -> String {
     let given = one_line(given, REASON_LINE_CHARS_MAX);
     format!(
-        "--workers is the number of TODOs that are worked on at the same time: between 1 and {most}, not {given:?}"
+        "--workers is the number of TODOs that are worked on at the same time: between 1 and {max}, not {given:?}"
     )
 }
 
@@ -426,7 +426,7 @@ pub fn option_given_twice(option: &str) -> String {
     format!("{option} is given twice: say it once, before the goal")
 }
 
-/// `pipeline report`: what was claimed, what the engine's runs showed, and what is missing.
+/// `pipeline report`: claims, results of the engine's runs, and missing evidence.
 #[must_use]
 pub fn pipeline_report(state: &PipelineState) -> String {
     let mut text = pipeline_status(state);

@@ -1,4 +1,4 @@
-//! What a plan or the work lacks, in words for agents and users.
+//! Missing parts of a plan or of its work, in texts for agents and users.
 
 use crate::person_questions::question_to_ask;
 use crate::pipeline::language;
@@ -75,12 +75,12 @@ fn objection_line(state: &PipelineState, objection: &PlanObjection) -> String {
             wording::WORKER_CONTRADICTS.with(language, &[what])
         }
         PlanObjection::WorkFails { todo, failure, attempt } => {
-            let (attempt, most) = (attempt.to_string(), TODO_ATTEMPTS_MAX.to_string());
-            let parts = [todo.as_str(), attempt.as_str(), &most, failure];
+            let (attempt, max) = (attempt.to_string(), TODO_ATTEMPTS_MAX.to_string());
+            let parts = [todo.as_str(), attempt.as_str(), &max, failure];
             wording::WORKER_FAILS.with(language, &parts)
         }
         PlanObjection::GateFailed { round, strategy, tried } => {
-            let (round, most) = (round.to_string(), GATE_ROUNDS_MAX.to_string());
+            let (round, max) = (round.to_string(), GATE_ROUNDS_MAX.to_string());
             let phrase = match strategy {
                 FixStrategy::FixNow => wording::FIX_NOW,
                 FixStrategy::FreshContext if state.is_solo => phrases::FIX_AFRESH_ALONE,
@@ -88,7 +88,7 @@ fn objection_line(state: &PipelineState, objection: &PlanObjection) -> String {
                 FixStrategy::Replan if state.is_replanning => phrases::FIX_BY_PLAN,
                 FixStrategy::Replan => phrases::FIX_PLANNED_OUT,
             };
-            phrase.with(language, &[&round, &most]) + &tried_words(language, tried)
+            phrase.with(language, &[&round, &max]) + &tried_words(language, tried)
         }
         PlanObjection::NothingNew { tried } => {
             phrases::PLAN_NOT_EXTENDED.with(language, &[path]) + &tried_words(language, tried)
@@ -148,7 +148,7 @@ fn commit_fault_line(state: &PipelineState, fault: &CommitFault) -> String {
     }
 }
 
-/// What was tried, the latest first, as a sentence that follows another one; empty if nothing was.
+/// Earlier attempts, the latest first, as a sentence that follows another one; empty without attempts.
 fn tried_words(language: MessageLanguage, tried: &[String]) -> String {
     let latest: Vec<&str> = tried.iter().rev().map(String::as_str).collect();
     if latest.is_empty() {
@@ -157,7 +157,7 @@ fn tried_words(language: MessageLanguage, tried: &[String]) -> String {
     phrases::TRIED.with(language, &[&one_line(&latest.join("; "), TRIED_CHARS_MAX)])
 }
 
-/// For the agent: what can be worked on now, and by whom.
+/// For the agent: the TODOs that can be worked on now, and by whom.
 pub(crate) fn todos_ready(state: &PipelineState, todos: &[TodoId]) -> String {
     let phrase = match todos {
         _ if state.is_solo => phrases::READY_ALONE,

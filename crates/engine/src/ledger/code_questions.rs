@@ -8,7 +8,7 @@ use moai_base::limits::{CODE_ANSWER_MS_MAX, CODE_QUESTIONS_MAX};
 /// A code that was shown at a terminal.
 #[derive(Debug)]
 struct CodeQuestion {
-    /// What is accepted.
+    /// The object of the acceptance.
     subject: String,
     terminal: PathBuf,
     code: String,
@@ -31,8 +31,7 @@ impl CodeQuestions {
         true
     }
 
-    /// Whether this is the code that was shown at the terminal for the subject. A question takes one
-    /// answer.
+    /// True if this is the code that was shown at the terminal for the subject. A question takes one answer.
     pub(crate) fn answer(&mut self, subject: &str, terminal: &Path, code: &str) -> bool {
         self.drop_old();
         let asked = self.0.iter().position(|it| it.subject == subject && it.terminal == terminal);
@@ -41,8 +40,8 @@ impl CodeQuestions {
     }
 
     fn drop_old(&mut self) {
-        let patience = Duration::from_millis(CODE_ANSWER_MS_MAX);
-        self.0.retain(|question| question.asked.elapsed() < patience);
+        let limit = Duration::from_millis(CODE_ANSWER_MS_MAX);
+        self.0.retain(|question| question.asked.elapsed() < limit);
     }
 }
 

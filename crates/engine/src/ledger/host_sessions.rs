@@ -1,6 +1,6 @@
-//! The session of each host process, as its hooks named it: what an agent may do to a loop must not
-//! depend on variables, which the agent can set, and an event that the host did not send must not
-//! decide about a loop.
+//! The session of each host process, as its hooks report it. An agent can set variables, so the rights of an
+//! agent over a loop must not depend on them, and an event that the host did not send must not decide about a
+//! loop.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
@@ -14,7 +14,7 @@ use moai_host::host_record::{HostEntry, HostRecord, SessionClient};
 #[derive(Debug)]
 struct HostSession {
     session: String,
-    /// When it went on to this session; a counter.
+    /// When it switched to this session; a counter.
     since: u64,
     last_use: u64,
     /// The shortest way from it to a hook.
@@ -25,20 +25,19 @@ struct HostSession {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AncestorSession {
     pub(crate) session: String,
-    /// Whether the host itself started the process, and no program in between.
+    /// True if the host itself started the process, and no program in between.
     pub(crate) is_child_of_host: bool,
 }
 
-/// Who sent a hook event.
+/// The sender of a hook event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HookSender {
-    /// The session's host.
     Host,
     /// Cannot be determined: another kind of host, an agent, or a host that an agent started, for a
     /// session that no running host has.
     Unknown,
-    /// A second host of a session whose first one runs: the user has resumed it there, or a program
-    /// plays a host.
+    /// A second host of a session whose first one runs: the user has resumed it there, or a program acts as a
+    /// host.
     SecondHost,
     /// Something else than the host of the session, such as a script of the agent.
     NotHost,
@@ -69,7 +68,7 @@ impl HostSessions {
         known
     }
 
-    /// What to store, if anything has changed since the last call.
+    /// The record to store, if anything has changed since the last call.
     pub(crate) fn take_changes(&mut self) -> Option<HostRecord> {
         if !std::mem::take(&mut self.is_changed) {
             return None;
@@ -86,9 +85,9 @@ impl HostSessions {
         Some(HostRecord::new(hosts, sessions.collect(), clients.collect()))
     }
 
-    /// The session of an event under a name that no other client has: clients make ids of their own, and
-    /// two may have the same. The first client keeps it. A payload that was taken for another client's is
-    /// known by its transcript.
+    /// The session of an event under a name that is unique among clients: each client makes its own ids, and
+    /// two may have the same. The first client keeps it. A payload that was attributed to another client is
+    /// recognized by its transcript.
     pub(crate) fn own_name(
         &mut self,
         session: &str,
@@ -130,10 +129,10 @@ impl HostSessions {
         Some(AncestorSession { session, is_child_of_host: nearest == 0 })
     }
 
-    /// Notes the session that a hook of a host names, and determines the hook's sender. A host keeps its
-    /// process when the user goes on to another session. A hook on a longer
-    /// way than the host's other ones is not the host's. It counts for a session that no host has had,
-    /// because an agent can start another host.
+    /// Records the session that a hook of a host reports, and determines the hook's sender. A host keeps its
+    /// process when the user switches to a different session. A hook with a longer route than the host's
+    /// other ones did not come from the host. It counts for a session that no host has had, because an agent
+    /// can start another host.
     pub(crate) fn note_hook(
         &mut self,
         host: ProcessIdentity,
@@ -294,13 +293,13 @@ mod tests {
     #[test]
     fn the_least_recently_used_host_is_forgotten() {
         let mut hosts = HostSessions::default();
-        let most = i32::try_from(HOST_PROCESSES_MAX).expect("small");
-        for id in 1..=most {
+        let limit = i32::try_from(HOST_PROCESSES_MAX).expect("small");
+        for id in 1..=limit {
             hosts.note_hook(process(id), "s", DIRECT);
         }
         hosts.note_hook(process(1), "s", DIRECT);
-        hosts.note_hook(process(most + 1), "s", DIRECT);
-        assert!(nearest(&hosts, &[1]).is_some() && nearest(&hosts, &[most + 1]).is_some());
+        hosts.note_hook(process(limit + 1), "s", DIRECT);
+        assert!(nearest(&hosts, &[1]).is_some() && nearest(&hosts, &[limit + 1]).is_some());
         assert_eq!(nearest(&hosts, &[2]), None);
     }
 

@@ -91,7 +91,7 @@ async fn cancelled_by_agent(
 pub(crate) enum LoopStartOutcome {
     /// A loop of the session, or one to be claimed.
     Loop(Box<LoopState>),
-    /// Work trees with a loop each.
+    /// Worktrees with a loop each.
     Workers(Vec<LoopWorker>),
 }
 
@@ -145,7 +145,7 @@ pub(crate) async fn start_loop(
     }
     let runs_git = state.mode == Mode::Autonomous || state.options.workers > 0;
     if let Some(gap) = project.trust.gap().filter(|_| runs_git) {
-        // git runs hooks, filters and helpers that a repository's configuration names.
+        // git runs hooks, filters and helpers from a repository's configuration.
         return Err(format!("branches and worktrees need a trusted project: {gap}"));
     }
     if state.mode == Mode::Autonomous {
@@ -179,7 +179,7 @@ pub(crate) async fn start_loop(
     Ok(LoopStartOutcome::Loop(Box::new(state)))
 }
 
-/// Text of a refusal, with what would work in this project.
+/// Text of a refusal, with an alternative that works in this project.
 async fn refusal_text(project: &Project, refusal: &LoopStartError) -> String {
     match refusal {
         LoopStartError::NoChecks => {
@@ -194,12 +194,12 @@ async fn refusal_text(project: &Project, refusal: &LoopStartError) -> String {
     }
 }
 
-/// Whether this call started the loop: its answer was lost, and the client repeats the request.
+/// True if this call started the loop: its answer was lost, and the client repeats the request.
 fn was_started_by(state: &LoopState, call: &str) -> bool {
     !call.is_empty() && state.answer.as_ref().is_some_and(|answer| answer.call == call)
 }
 
-/// Whether the project has checks, and its rubric.
+/// True if the project has checks; and its rubric.
 async fn checks_and_rubric(project: &Project) -> Result<(bool, Rubric), Gap> {
     let project = project.clone();
     measure_blocking(move || {
@@ -211,12 +211,12 @@ async fn checks_and_rubric(project: &Project) -> Result<(bool, Rubric), Gap> {
     .await
 }
 
-/// Whether the project's options require a promise of every loop.
+/// True if the project's options require a promise of every loop.
 pub(crate) fn needs_promise(project: &Project) -> bool {
     project.config.success_criteria.contains(&CheckCriterion::Marker)
 }
 
-/// Makes the branch of an autonomous loop; others have none.
+/// Makes the branch of an autonomous loop; loops of other modes have none.
 async fn own_branch(
     engine: &Engine,
     project: &Project,
@@ -307,8 +307,8 @@ async fn keep_start(engine: &Arc<Engine>, project: &Project, state: &LoopState) 
             tracing::warn!(%gap, "the first checkpoint of a loop was not saved");
         }
     });
-    let most = Duration::from_millis(START_CHECKPOINT_MS_MAX);
-    if tokio::time::timeout(most, kept).await.is_err() {
+    let limit = Duration::from_millis(START_CHECKPOINT_MS_MAX);
+    if tokio::time::timeout(limit, kept).await.is_err() {
         tracing::info!("the first checkpoint of a loop is still being written");
     }
 }

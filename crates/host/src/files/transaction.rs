@@ -5,11 +5,11 @@
 //!   -> every file checked once more and renamed into place -> "committed" -> record removed
 //! ```
 //!
-//! Before "staged" nothing but our own temporary files exists. Between the two marks an unfinished
-//! set is rolled back, file by file; after "committed" only cleanup is left. Writes by others are
-//! never lost: the old file is moved out of its place and compared before it is deleted (on a file
-//! system that cannot exchange two files, it is compared just before), and a file is rolled back
-//! only while it holds our bytes.
+//! Before "staged" nothing but our own temporary files exists. Between the two marks an unfinished set is
+//! rolled back, file by file; after "committed" only cleanup is left. Writes by other programs are never
+//! lost: the old file is moved out of its place and compared before it is deleted (on a file system that
+//! cannot exchange two files, it is compared just before), and a file is rolled back only while it holds our
+//! bytes.
 
 mod journal;
 mod path_state;
@@ -35,23 +35,13 @@ pub enum ApplyError {
     Changed(String),
     /// Something that is not a regular file is at the path.
     #[error("{path}: {reason}; nothing was written")]
-    Obstructed {
-        /// The path.
-        path: String,
-        /// What it is.
-        reason: String,
-    },
-    /// A path is in a repository of its own, such as a submodule.
+    Obstructed { path: String, reason: String },
+    /// A path is in a nested repository, such as a submodule.
     #[error("{0} is another repository; nothing was written")]
     OtherRepository(String),
     /// Reading or writing failed.
     #[error("{path}: {error}; all files were restored")]
-    Failed {
-        /// The path.
-        path: String,
-        /// The system's error.
-        error: io::Error,
-    },
+    Failed { path: String, error: io::Error },
     /// Another change set of the project is being applied.
     #[error("another change is being written to this project; nothing was written")]
     Busy,
@@ -63,12 +53,12 @@ pub enum ApplyError {
     HalfDone(String),
 }
 
-/// Where a change set may write below its root.
+/// The places below the root that a change set may write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteReach {
-    /// Not in repositories of their own, such as submodules.
+    /// Not in nested repositories, such as submodules.
     OwnRepository,
-    /// Everywhere: what was saved there is brought back.
+    /// Everywhere: used to restore files that were saved there.
     AllRepositories,
 }
 
@@ -77,9 +67,9 @@ pub enum WriteReach {
 pub struct ChangeRecovery {
     /// The root of its files.
     pub root: PathBuf,
-    /// Whether all its changes had been made; otherwise they were rolled back.
+    /// True if all its changes had been made; otherwise they were rolled back.
     pub was_complete: bool,
-    /// Files that others changed since, which were left alone.
+    /// Files that other programs changed since; they were left unchanged.
     pub changed_by_others: Vec<RelPath>,
 }
 
@@ -100,8 +90,8 @@ pub fn apply_change_set(
     }
     let failed = |error| ApplyError::Failed { path: folder.display().to_string(), error };
     private_dir(folder).map_err(failed)?;
-    let patience = Duration::from_millis(CHANGES_WAIT_MS_MAX);
-    let Some(_lock) = lock(folder, patience).map_err(failed)? else {
+    let timeout = Duration::from_millis(CHANGES_WAIT_MS_MAX);
+    let Some(_lock) = lock(folder, timeout).map_err(failed)? else {
         return Err(ApplyError::Busy);
     };
     recover_locked(folder)?;
@@ -143,8 +133,8 @@ pub fn replace_file(path: &Path, folder: &Path, bytes: &[u8]) -> Result<(), Appl
     apply_change_set(&root, folder, &set, WriteReach::AllRepositories)
 }
 
-/// Rolls back or cleans up what earlier processes left unfinished. Does nothing while another
-/// process works in the folder, or if there is no such folder.
+/// Rolls back or cleans up the unfinished change sets of earlier processes. Does nothing while another
+/// process works in the folder, or if it does not exist.
 pub fn recover_change_sets(folder: &Path) -> Result<Vec<ChangeRecovery>, ApplyError> {
     if !folder.is_dir() {
         return Ok(Vec::new());
@@ -180,14 +170,14 @@ fn recover_locked(folder: &Path) -> Result<Vec<ChangeRecovery>, ApplyError> {
 }
 
 /// An exclusive flock; the kernel releases it however the process ends.
-fn lock(folder: &Path, patience: Duration) -> io::Result<Option<File>> {
+fn lock(folder: &Path, timeout: Duration) -> io::Result<Option<File>> {
     let file = journal::private_file(&folder.join("lock"))?;
     let start = Instant::now();
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(Some(file)),
             Err(TryLockError::Error(error)) => return Err(error),
-            Err(TryLockError::WouldBlock) if start.elapsed() >= patience => return Ok(None),
+            Err(TryLockError::WouldBlock) if start.elapsed() >= timeout => return Ok(None),
             Err(TryLockError::WouldBlock) => {
                 std::thread::sleep(Duration::from_millis(CHANGES_RETRY_MS));
             }
@@ -334,8 +324,7 @@ fn roll_back(
     let half_done = |path: &RelPath, error: &dyn std::fmt::Display| {
         ApplyError::HalfDone(format!("{path}: {error}"))
     };
-    // A mark whose sync failed may exist, and would make the rest of a half-done set count as
-    // complete.
+    // A mark whose sync failed may exist, and would make the rest of a half-done set count as complete.
     journal
         .unmark(JournalMark::Committed)
         .map_err(|error| ApplyError::HalfDone(error.to_string()))?;
@@ -348,7 +337,7 @@ fn roll_back(
         }
     }
     for folder in record.made_folders.iter().rev() {
-        // A folder with files of others stays.
+        // A folder that holds other files stays.
         let _ = fs::remove_dir(folder.under(root));
     }
     let synced = sync_folders(root, record)
@@ -357,7 +346,7 @@ fn roll_back(
     Ok(left)
 }
 
-/// Whether the file was restored; false if it holds bytes of another writer.
+/// True if the file was restored; false if it holds the bytes of another writer.
 fn roll_back_one(
     root: &Path,
     journal: &Journal,

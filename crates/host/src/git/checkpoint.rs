@@ -1,9 +1,9 @@
-//! Checkpoints: the files of a work tree as a commit under a ref of our own. HEAD, index and work
-//! tree are only read; only objects and the ref are written.
+//! Checkpoints: the files of a working tree as a commit under a ref of our own. HEAD, index and working tree
+//! are only read; only objects and the ref are written.
 //!
-//! Contents are the bytes of the work tree, so that files are restored exactly. Files behind a
-//! filter program are left out, because they may be what the filter keeps secret, and so are
-//! untracked files that usually hold secrets.
+//! Contents are the bytes of the working tree, so that files are restored exactly. Files with a filter
+//! program are left out, because the filter may keep their contents secret, and so are untracked files that
+//! usually hold secrets.
 
 mod refs;
 
@@ -52,7 +52,7 @@ const FILTERED: &str = "a git filter processes it";
 /// Reason for omitting an untracked file with such a name.
 const SENSITIVE: &str = "it usually holds secrets";
 
-/// Which files a snapshot excludes or adds.
+/// Files to exclude from a snapshot or to add to it.
 #[derive(Clone, Copy, Debug)]
 pub struct SnapshotFilter<'a> {
     /// Excluded files and folders.
@@ -61,7 +61,7 @@ pub struct SnapshotFilter<'a> {
     pub included: &'a BTreeSet<RelPath>,
 }
 
-/// State of a work tree.
+/// State of a working tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkTreeSnapshot {
     /// The files; their contents are in git already.
@@ -72,7 +72,7 @@ pub struct WorkTreeSnapshot {
     pub untracked: BTreeSet<RelPath>,
 }
 
-/// Whether the root is in a work tree that does not ignore it.
+/// True if the root is in a working tree that does not ignore it.
 pub fn is_git_managed(root: &Path) -> Result<bool, GitError> {
     let Some(repository) = open(root)? else { return Ok(false) };
     let Some((work_tree, root)) = work_tree_and_root(&repository, root) else { return Ok(false) };
@@ -121,10 +121,9 @@ struct SnapshotBuilder<'a> {
     root: &'a Path,
     filter: SnapshotFilter<'a>,
     repository: &'a Repository,
-    /// Whether filter programs are configured.
     has_filters: bool,
     trusts_modes: bool,
-    /// Whether contents may be converted; a converted file has another size in git.
+    /// True if contents may be converted; a converted file has another size in git.
     may_convert: bool,
     bytes: u64,
     /// Bytes of untracked files.
@@ -196,7 +195,7 @@ impl SnapshotBuilder<'_> {
         self.add_from_disk(path, Some(entry.mode))
     }
 
-    /// Adds an untracked file, unless it is left out. `path` is relative to the work tree.
+    /// Adds an untracked file, unless it is excluded. `path` is relative to the working tree.
     fn untracked(&mut self, path: &[u8], below: &[u8]) -> Result<(), git2::Error> {
         let Some(name) = self.held_path(below) else { return Ok(()) };
         if is_sensitive(&name) {
@@ -211,8 +210,8 @@ impl SnapshotBuilder<'_> {
         let bytes = metadata.ok().filter(Metadata::is_file).map_or(0, |metadata| metadata.len());
         if bytes <= CHECKPOINT_FILE_BYTES_MAX {
             if self.untracked_bytes + bytes > CHECKPOINT_UNTRACKED_BYTES_MAX {
-                let most = CHECKPOINT_UNTRACKED_BYTES_MAX >> 20;
-                let reason = format!("more than {most} MiB that git does not track");
+                let limit_mib = CHECKPOINT_UNTRACKED_BYTES_MAX >> 20;
+                let reason = format!("more than {limit_mib} MiB that git does not track");
                 self.leave_out(name.to_string(), reason);
                 return Ok(());
             }
@@ -222,7 +221,7 @@ impl SnapshotBuilder<'_> {
         self.add_from_disk(below, None)
     }
 
-    /// Whether a filter program converts the file between git and the work tree.
+    /// True if a filter program converts the file between git and the working tree.
     fn is_filtered(&self, path: &[u8]) -> bool {
         if !self.has_filters {
             return false;
@@ -307,7 +306,7 @@ impl SnapshotBuilder<'_> {
     }
 }
 
-/// Differences from the index, by path in the work tree; nested repositories end with `/`.
+/// Differences from the index, by path in the working tree; nested repositories end with `/`.
 fn statuses(
     repository: &Repository,
     prefix: &Path,
@@ -329,7 +328,6 @@ fn below<'p>(prefix: &[u8], path: &'p [u8]) -> Option<&'p [u8]> {
     path.strip_prefix(prefix)?.strip_prefix(b"/")
 }
 
-/// Whether filter programs are configured.
 fn has_filter_programs(repository: &Repository) -> bool {
     let Ok(config) = repository.config().and_then(|mut config| config.snapshot()) else {
         return true;
@@ -338,8 +336,8 @@ fn has_filter_programs(repository: &Repository) -> bool {
     entries.map_or(true, |mut entries| entries.next().is_some())
 }
 
-/// Whether line ends may be converted, by configuration or by attributes anywhere: asking git for
-/// the size of every content takes longer than everything else.
+/// True if line ends may be converted, by configuration or by attributes anywhere: asking git for the size of
+/// every content takes longer than everything else.
 fn may_convert(repository: &Repository, work_tree: &Path) -> bool {
     let config = repository.config().and_then(|mut config| config.snapshot());
     let is_set = |name: &str| config.as_ref().is_ok_and(|it| it.get_entry(name).is_ok());
@@ -351,7 +349,7 @@ fn may_convert(repository: &Repository, work_tree: &Path) -> bool {
         || repository.index().map_or(true, |index| has_attributes(&index, work_tree))
 }
 
-/// Whether there are attribute files in the index, or on disk in one of its folders.
+/// True if there are attribute files in the index, or on disk in one of its folders.
 fn has_attributes(index: &Index, work_tree: &Path) -> bool {
     let mut folders = BTreeSet::from([Path::new("").to_path_buf()]);
     for entry in index.iter() {

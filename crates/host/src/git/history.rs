@@ -11,21 +11,23 @@ use super::{
 };
 use moai_base::path::RelPath;
 
-/// One commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryCommit {
     /// Its id in hex.
     pub id: String,
-    /// Its whole message.
     pub message: String,
     /// Paths that it changes, relative to the root, sorted.
     pub files: Vec<String>,
 }
 
-/// The commits that HEAD contains and `base` does not, oldest first; at most `most` of them, the
-/// latest ones. Those that others made and a pull brought are left out. `base` is a result of
+/// The commits that HEAD contains and `base` does not, oldest first; at most `limit` of them, the latest ones.
+/// Commits that other people made and a pull brought are left out. `base` is a result of
 /// [`super::base_commit`].
-pub fn commits_since(root: &Path, base: &str, most: usize) -> Result<Vec<HistoryCommit>, GitError> {
+pub fn commits_since(
+    root: &Path,
+    base: &str,
+    limit: usize,
+) -> Result<Vec<HistoryCommit>, GitError> {
     let repository = needed(root)?;
     let (work_tree, root) = work_tree_and_root(&repository, root).ok_or_else(no_repository)?;
     let read = || -> Result<Vec<HistoryCommit>, git2::Error> {
@@ -43,14 +45,14 @@ pub fn commits_since(root: &Path, base: &str, most: usize) -> Result<Vec<History
         }
         let is_own =
             |id: &Result<Oid, git2::Error>| !id.as_ref().is_ok_and(|id| fetched.contains(id));
-        let ids: Vec<Oid> = walk.filter(is_own).take(most).collect::<Result<_, _>>()?;
+        let ids: Vec<Oid> = walk.filter(is_own).take(limit).collect::<Result<_, _>>()?;
         let read = ids.into_iter().rev().map(|id| read_commit(&repository, &work_tree, &root, id));
         read.collect()
     };
     read().map_err(|error| unreadable_repository(&root, &error))
 }
 
-/// Whether HEAD is `base` or comes after it. `base` is a result of [`super::base_commit`].
+/// True if HEAD is `base` or comes after it. `base` is a result of [`super::base_commit`].
 pub fn is_after(root: &Path, base: &str) -> Result<bool, GitError> {
     if base == NO_COMMIT {
         return Ok(true);
@@ -64,7 +66,7 @@ pub fn is_after(root: &Path, base: &str) -> Result<bool, GitError> {
 }
 
 /// The first lines of the messages of the latest commits before a base, its own first.
-pub fn subjects_until(root: &Path, base: &str, most: usize) -> Result<Vec<String>, GitError> {
+pub fn subjects_until(root: &Path, base: &str, limit: usize) -> Result<Vec<String>, GitError> {
     if base == NO_COMMIT {
         return Ok(Vec::new());
     }
@@ -73,7 +75,7 @@ pub fn subjects_until(root: &Path, base: &str, most: usize) -> Result<Vec<String
         let mut walk = repository.revwalk()?;
         walk.push(Oid::from_str(base)?)?;
         let mut subjects = Vec::new();
-        for id in walk.take(most) {
+        for id in walk.take(limit) {
             let commit = repository.find_commit(id?)?;
             let message = String::from_utf8_lossy(commit.message_bytes()).into_owned();
             subjects.push(message.lines().next().unwrap_or_default().to_owned());
@@ -163,8 +165,8 @@ mod tests {
             repository.reference(name, fetched, true, message).expect("a reference");
         };
         moved(&branch, "pull: Fast-forward");
-        let ids = |most| -> Vec<String> {
-            let commits = commits_since(&root, &base, most).expect("readable");
+        let ids = |limit| -> Vec<String> {
+            let commits = commits_since(&root, &base, limit).expect("readable");
             commits.into_iter().map(|commit| commit.id).collect()
         };
         assert_eq!(ids(9), [own.clone(), fetched.to_string()], "no remote has it");

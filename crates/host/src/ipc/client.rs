@@ -1,6 +1,5 @@
-//! The front door's side: one blocking call, and starting the daemon if there is none. Blocking,
-//! because a hook is one round trip and must not pay for a runtime. Every wait ends at one
-//! deadline.
+//! The front door's side: one blocking call, and starting the daemon if none is running. Blocking, because a
+//! hook is one round trip and must not pay for a runtime. Every wait ends at one deadline.
 
 use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -41,7 +40,7 @@ pub enum CallError {
     Unresponsive(Duration),
 }
 
-/// What a front door does when the daemon has been silent for a while.
+/// Action of a front door when the daemon has been silent for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterSilence {
     /// Wait, and check again after this time.
@@ -64,8 +63,8 @@ pub struct CallTimeout<'a> {
 impl CallTimeout<'_> {
     /// Waits until the deadline without a check.
     #[must_use]
-    pub fn new(most: Duration) -> Self {
-        Self { limit: most, silence_check: None }
+    pub fn new(limit: Duration) -> Self {
+        Self { limit, silence_check: None }
     }
 }
 
@@ -75,16 +74,16 @@ fn unusable(error: impl std::fmt::Display) -> CallError {
 
 /// One call to a running daemon.
 pub fn call_daemon(
-    places: &StateDirs,
+    dirs: &StateDirs,
     call: &DaemonCall,
-    patience: CallTimeout<'_>,
+    timeout: CallTimeout<'_>,
 ) -> Result<DaemonReply, CallError> {
     let mut line = serde_json::to_vec(call).map_err(unusable)?;
     line.push(b'\n');
-    let stream = places.connect().map_err(call_error)?;
-    let wait = ReplyWait { stream: &stream, timeout: patience, started_at: Instant::now() };
+    let stream = dirs.connect().map_err(call_error)?;
+    let wait = ReplyWait { stream: &stream, timeout, started_at: Instant::now() };
     wait.set_bound(
-        patience.silence_check.map_or(patience.limit, |(quiet, _)| quiet.min(patience.limit)),
+        timeout.silence_check.map_or(timeout.limit, |(quiet, _)| quiet.min(timeout.limit)),
     )?;
     let mut rest = line.as_slice();
     while !rest.is_empty() {
@@ -120,8 +119,8 @@ impl ReplyWait<'_> {
         self.stream.set_read_timeout(bound).map_err(unusable)
     }
 
-    /// Whether to continue after an error: only after a silence, and only while there is time and the
-    /// answer is worth waiting for.
+    /// Returns an error unless the call should continue: only after a silence, and only while time is left
+    /// and the answer is worth waiting for.
     fn continue_after(&self, error: std::io::Error) -> Result<(), CallError> {
         if !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) {
             return Err(call_error(error));
@@ -153,21 +152,21 @@ fn call_error(error: std::io::Error) -> CallError {
 /// Calls the daemon, starting one if none listens or the listening one is stale. `program` is this
 /// program's file.
 pub fn call_or_start_daemon(
-    places: &StateDirs,
+    dirs: &StateDirs,
     program: &Path,
-    request: &DaemonCall,
-    patience: CallTimeout<'_>,
+    call: &DaemonCall,
+    timeout: CallTimeout<'_>,
 ) -> Result<DaemonReply, CallError> {
     let began = Instant::now();
     let drain = Duration::from_millis(DAEMON_DRAIN_WAIT_MS_MAX);
-    let mut deadline = began + patience.limit.min(drain);
+    let mut deadline = began + timeout.limit.min(drain);
     let mut has_ended = false;
     loop {
-        let most = patience.limit.saturating_sub(began.elapsed());
-        if most.is_zero() {
-            return Err(CallError::TimedOut(patience.limit));
+        let limit = timeout.limit.saturating_sub(began.elapsed());
+        if limit.is_zero() {
+            return Err(CallError::TimedOut(timeout.limit));
         }
-        match call_daemon(places, request, CallTimeout { limit: most, ..patience }) {
+        match call_daemon(dirs, call, CallTimeout { limit, ..timeout }) {
             Ok(answer) if !answer.stale => return Ok(answer),
             Ok(_) | Err(CallError::NoDaemon) => {}
             // The daemon was killed, or drained before it accepted the call. A call that kills its
@@ -181,19 +180,19 @@ pub fn call_or_start_daemon(
         if Instant::now() >= deadline {
             return Err(unusable("an old daemon does not stop"));
         }
-        start_daemon(places, program, deadline)?;
+        start_daemon(dirs, program, deadline)?;
     }
 }
 
-fn is_listening(places: &StateDirs) -> bool {
-    places.connect().is_ok()
+fn is_listening(dirs: &StateDirs) -> bool {
+    dirs.connect().is_ok()
 }
 
 /// Waits until a daemon listens; false at the deadline.
 #[must_use]
-pub fn wait_until_listening(places: &StateDirs, patience: Duration) -> bool {
-    let deadline = Instant::now() + patience;
-    while !is_listening(places) {
+pub fn wait_until_listening(dirs: &StateDirs, timeout: Duration) -> bool {
+    let deadline = Instant::now() + timeout;
+    while !is_listening(dirs) {
         if Instant::now() >= deadline {
             return false;
         }
@@ -203,13 +202,13 @@ pub fn wait_until_listening(places: &StateDirs, patience: Duration) -> bool {
 }
 
 /// Ensures that a daemon was started by some process, and waits until it listens.
-fn start_daemon(places: &StateDirs, program: &Path, deadline: Instant) -> Result<(), CallError> {
+fn start_daemon(dirs: &StateDirs, program: &Path, deadline: Instant) -> Result<(), CallError> {
     let pause = Duration::from_millis(DAEMON_RETRY_MS);
     // One starter at a time, because fifty concurrent hooks must start one daemon.
     let _turn = loop {
-        match try_lock(&places.start_lock()).map_err(unusable)? {
+        match try_lock(&dirs.start_lock()).map_err(unusable)? {
             Some(turn) => break turn,
-            None if is_listening(places) => return Ok(()),
+            None if is_listening(dirs) => return Ok(()),
             None if Instant::now() >= deadline => {
                 return Err(unusable("another process is starting it but does not finish"));
             }
@@ -218,9 +217,9 @@ fn start_daemon(places: &StateDirs, program: &Path, deadline: Instant) -> Result
     };
     // A draining daemon has closed its socket and holds its lock until it ends. Where the lock cannot be
     // opened, the new daemon creates its folder or reports why it cannot.
-    while matches!(try_lock(&places.daemon_lock()), Ok(None)) {
+    while matches!(try_lock(&dirs.daemon_lock()), Ok(None)) {
         std::thread::sleep(pause);
-        if is_listening(places) || Instant::now() >= deadline {
+        if is_listening(dirs) || Instant::now() >= deadline {
             return Ok(());
         }
     }
@@ -244,41 +243,40 @@ fn start_daemon(places: &StateDirs, program: &Path, deadline: Instant) -> Result
 }
 
 /// Lets a daemon continue that a signal stopped (SIGSTOP); returns whether it was stopped.
-pub fn continue_stopped_daemon(places: &StateDirs) -> bool {
-    listening_process(places).is_some_and(callers::continue_own)
+pub fn continue_stopped_daemon(dirs: &StateDirs) -> bool {
+    listening_process(dirs).is_some_and(callers::continue_own)
 }
 
 /// Kills a daemon that hangs; returns whether it has ended.
 #[must_use]
-pub fn kill_daemon(places: &StateDirs) -> bool {
-    listening_process(places).is_some_and(callers::kill_own) && wait_until_stopped(places)
+pub fn kill_daemon(dirs: &StateDirs) -> bool {
+    listening_process(dirs).is_some_and(callers::kill_own) && wait_until_stopped(dirs)
 }
 
-fn listening_process(places: &StateDirs) -> Option<i32> {
-    callers::socket_peer(&places.connect().ok()?)
+fn listening_process(dirs: &StateDirs) -> Option<i32> {
+    callers::socket_peer(&dirs.connect().ok()?)
 }
 
-/// What a command does after a silence: it waits as long as the daemon answers anything.
+/// A command waits after a silence as long as the daemon responds at all.
 #[must_use]
-pub fn after_silence(places: &StateDirs) -> AfterSilence {
+pub fn after_silence(dirs: &StateDirs) -> AfterSilence {
     let within = Duration::from_millis(DAEMON_ALIVE_BUSY_MS_MAX);
-    continue_stopped_daemon(places);
-    if is_daemon_alive(places, within) { AfterSilence::Wait(within) } else { AfterSilence::GiveUp }
+    continue_stopped_daemon(dirs);
+    if is_daemon_alive(dirs, within) { AfterSilence::Wait(within) } else { AfterSilence::GiveUp }
 }
 
-/// Whether the listening daemon answers anything within this time.
+/// True if the listening daemon responds at all within this time.
 #[must_use]
-pub fn is_daemon_alive(places: &StateDirs, within: Duration) -> bool {
+pub fn is_daemon_alive(dirs: &StateDirs, within: Duration) -> bool {
     let request = DaemonRequest::DaemonStatus { json: true };
-    let question =
-        DaemonCall { protocol: PROTOCOL_VERSION, caller: CallerContext::default(), request };
-    call_daemon(places, &question, CallTimeout::new(within)).is_ok()
+    let call = DaemonCall { protocol: PROTOCOL_VERSION, caller: CallerContext::default(), request };
+    call_daemon(dirs, &call, CallTimeout::new(within)).is_ok()
 }
 
 /// Starts a daemon if none listens, without waiting; returns whether it did. Two concurrent starts
 /// are harmless, because the second daemon sees the lock.
-pub fn start_daemon_detached(places: &StateDirs, program: &Path) -> std::io::Result<bool> {
-    if places.connect().is_ok() {
+pub fn start_daemon_detached(dirs: &StateDirs, program: &Path) -> std::io::Result<bool> {
+    if dirs.connect().is_ok() {
         return Ok(false);
     }
     let mut child = spawn_daemon(program, Stdio::null())?;
@@ -310,10 +308,10 @@ fn spawn_daemon(program: &Path, stdout: Stdio) -> std::io::Result<std::process::
 
 /// Waits until no daemon holds the lock; false at the deadline.
 #[must_use]
-pub fn wait_until_stopped(places: &StateDirs) -> bool {
+pub fn wait_until_stopped(dirs: &StateDirs) -> bool {
     let deadline = Instant::now() + Duration::from_millis(DAEMON_DRAIN_WAIT_MS_MAX);
     while Instant::now() < deadline {
-        match try_lock(&places.daemon_lock()) {
+        match try_lock(&dirs.daemon_lock()) {
             Ok(None) => std::thread::sleep(Duration::from_millis(DAEMON_RETRY_MS)),
             Ok(Some(_)) | Err(_) => return true,
         }

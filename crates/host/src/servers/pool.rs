@@ -43,7 +43,7 @@ pub(super) enum PoolRequest {
         server: String,
         changes: Arc<[(PathBuf, DiskChange)]>,
     },
-    /// What the servers of a root depend on outside it.
+    /// Files outside a root that its servers depend on.
     Reaches {
         root: PathBuf,
         reply: oneshot::Sender<Vec<ServerReach>>,
@@ -69,7 +69,6 @@ pub(super) enum PoolRequest {
         filter: PoolFilter,
         reply: oneshot::Sender<Vec<ServerActionResult>>,
     },
-    /// End for good.
     Stop {
         reply: oneshot::Sender<()>,
     },
@@ -372,8 +371,8 @@ impl ServerPool {
                     self.slots.mark_leaving(entry.actor);
                 }
                 MemoryAction::Kill => {
-                    let most = self.memory.hard_bytes / (1024 * 1024);
-                    let detail = format!("it used {mib} MiB; the limit is {most} MiB");
+                    let limit_mib = self.memory.hard_bytes / (1024 * 1024);
+                    let detail = format!("it used {mib} MiB; the limit is {limit_mib} MiB");
                     entry.send_control(ActorControl::Kill(Gap::new(Cause::Crashed, detail)));
                 }
             }

@@ -67,8 +67,8 @@ pub fn adoption_offer_for_agent(state: &LoopState, session: &str) -> String {
 
 fn offer_text(phrase: &wording::BilingualPhrase, state: &LoopState, session: &str) -> String {
     let goal = one_line(state.goal(), GOAL_CHARS_MAX);
-    let (iteration, most) =
+    let (iteration, max) =
         (state.current_iteration().to_string(), state.max_iterations.to_string());
-    let parts = [state.id.as_str(), &goal, &iteration, &most, session];
+    let parts = [state.id.as_str(), &goal, &iteration, &max, session];
     phrase.with(state.language(), &parts)
 }

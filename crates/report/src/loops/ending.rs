@@ -92,7 +92,7 @@ pub(super) fn interventions(state: &LoopState, language: MessageLanguage) -> Vec
     lines
 }
 
-/// The names of events that the host did not send, each with its count: `Stop (2), SessionEnd (1)`.
+/// The events that the host did not send, each with its count: `Stop (2), SessionEnd (1)`.
 fn counted_events(state: &LoopState, is_obeyed: bool) -> Option<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for one in state.foreign_events.iter().filter(|one| one.is_obeyed == is_obeyed) {
@@ -129,7 +129,7 @@ fn override_words(one: &ManualOverride, language: MessageLanguage) -> String {
     }
 }
 
-/// An end without errors that is no success: the gaps, and the measurements.
+/// An end without errors that is not a success: the gaps, and the measurements.
 fn unverified(state: &LoopState, after: &str) -> String {
     let language = state.language();
     let unknown = wording::UNKNOWN.text_in(language);
@@ -210,7 +210,7 @@ fn not_asked(word: &str, language: MessageLanguage) -> Option<&'static str> {
     Some(phrase.text_in(language))
 }
 
-/// Where the work of a finished loop with a branch is.
+/// The place of a finished loop's work, if it has a branch.
 fn merged(state: &LoopState) -> Option<String> {
     let base = state.options.base_branch.as_ref().filter(|_| state.branch.is_some())?;
     Some(wording::MERGED.with(state.language(), &[base]))
@@ -228,7 +228,7 @@ pub fn forgotten(id: &str, checkpoints: usize) -> String {
     format!("deleted loop {id} with {}", count_noun(checkpoints, "checkpoint"))
 }
 
-/// The session went on after a Stop that found its loop complete, and changed these files.
+/// The session continued after a Stop that found its loop complete, and changed these files.
 #[must_use]
 pub fn changed_since_completed(state: &LoopState, files: &[String]) -> String {
     let names = listed_names(files.iter().map(String::as_str));
@@ -252,7 +252,7 @@ pub fn older_than_change(files: &[RelPath]) -> (String, String) {
     (why, "touch these files".to_owned())
 }
 
-/// The first names, and the number of the others.
+/// The first names, and the number of the rest.
 fn listed_names<'n>(mut files: impl Iterator<Item = &'n str>) -> String {
     let first = files.by_ref().take(CHANGED_FILES_NAMED_MAX);
     let mut names: Vec<String> = first.map(sanitized_name).collect();
@@ -266,11 +266,11 @@ fn listed_names<'n>(mut files: impl Iterator<Item = &'n str>) -> String {
 /// The turn ends while the loop runs, because the agent waits for its background tasks.
 #[must_use]
 pub fn waits_for_tasks(state: &LoopState, tasks: usize) -> String {
-    let most = BACKGROUND_STOPS_MAX.to_string();
-    wording::WAITS_FOR_TASKS.with(state.language(), &[&state.id, &tasks.to_string(), &most])
+    let max = BACKGROUND_STOPS_MAX.to_string();
+    wording::WAITS_FOR_TASKS.with(state.language(), &[&state.id, &tasks.to_string(), &max])
 }
 
-/// Why a loop is paused, and what to do first.
+/// The cause of a pause, and the first thing to do.
 pub(crate) fn pause_words(state: &LoopState) -> String {
     let (language, note) = (state.language(), state.note.as_deref());
     let or = |phrase: &'static wording::BilingualPhrase| note.unwrap_or(phrase.text_in(language));
@@ -307,7 +307,6 @@ pub(crate) fn pause_words(state: &LoopState) -> String {
     }
 }
 
-/// Ends without success.
 fn failed(state: &LoopState, after: &str) -> String {
     let (language, note) = (state.language(), state.note.as_deref());
     let why = match state.status {
@@ -493,8 +492,8 @@ fn risk(state: &LoopState) -> Vec<String> {
     lines
 }
 
-/// The report of a loop: claim, evidence, older findings, gaps, residual risk. `records` is the check
-/// of what the store recorded, if it was made.
+/// The report of a loop: claim, evidence, older findings, gaps, residual risk. `records` is the result of
+/// checking the store's records, if they were checked.
 #[must_use]
 pub fn loop_report(state: &LoopState, records: Option<&LoopRecords>) -> String {
     let parts = parts(state, records);

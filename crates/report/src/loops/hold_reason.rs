@@ -64,7 +64,7 @@ pub fn hold_reason(
     if let Some(conflict) = &reasons.conflict {
         let _ = writeln!(text, "{conflict}");
     }
-    // They have questions that are to be asked as they are.
+    // They contain questions that must be asked verbatim.
     for line in reasons.plan_tasks.iter().take(PLAN_TASKS_MAX) {
         let _ = writeln!(text, "{}", one_line(line, LINE_CHARS_MAX));
     }
@@ -72,7 +72,7 @@ pub fn hold_reason(
     text
 }
 
-/// Whether a finding keeps a Stop from ending the loop.
+/// True if a finding keeps a Stop from ending the loop.
 pub(super) fn is_holding(finding: &Finding) -> bool {
     finding.severity == Severity::Error
 }
@@ -141,8 +141,8 @@ impl HeldStop<'_> {
     fn opening(&self) -> String {
         let phrase =
             if self.reasons.is_acknowledged { wording::GOES_ON_FORCED } else { wording::GOES_ON };
-        let (now, most) = (self.next.current_iteration(), self.next.max_iterations);
-        phrase.with(self.language, &[&self.next.id, &now.to_string(), &most.to_string()])
+        let (now, max) = (self.next.current_iteration(), self.next.max_iterations);
+        phrase.with(self.language, &[&self.next.id, &now.to_string(), &max.to_string()])
     }
 
     /// Short instructions, for an agent that read the full ones at the start.
@@ -155,8 +155,8 @@ impl HeldStop<'_> {
         self.before.history.is_empty()
     }
 
-    /// Whether the last Stop had an error already. Only the first [`FLIP_ERRORS_MAX`] ids are kept,
-    /// in order: an error that sorts after the last of them may have been there.
+    /// True if the last Stop had an error already. Only the first [`FLIP_ERRORS_MAX`] ids are kept, in order:
+    /// an error that sorts after the last of them may have been present.
     fn is_known(&self, finding: &Finding) -> bool {
         let Some(last) = self.before.history.last() else { return false };
         let seen = &last.errors_seen;
@@ -318,7 +318,7 @@ impl HeldStop<'_> {
         }
     }
 
-    /// The lists, cut at a line to their limit; the last line names the command that shows all.
+    /// The lists, cut at a line to their limit; the last line is the command that shows all.
     fn within(&self, lists: &str, bytes_max: usize) -> String {
         if lists.len() <= bytes_max {
             return lists.to_owned();
