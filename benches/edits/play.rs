@@ -220,7 +220,8 @@ impl Play<'_> {
             }
         }
         for path in paths.iter().filter(|_| answer.gaps.is_empty()) {
-            let has_all = |truth: &Truth| truth.of(path).all(|(line, _)| answer.names(path, line));
+            let has_all =
+                |truth: &Truth| truth.errors_in(path).all(|(line, _)| answer.names(path, line));
             if !has_all(&before) && !has_all(&after) {
                 self.complain_clean(&format!("{path} during a change: {}", answer.text));
             }
@@ -265,8 +266,8 @@ impl Play<'_> {
         ContentHash::of_bytes(format!("{all:?}").as_bytes())
     }
 
-    /// Whether a server that never saw an earlier text reports the error. A batch tool may stop before
-    /// it reaches a true error.
+    /// True if a server that never saw an earlier text reports the error. A batch tool may stop before it
+    /// reaches a true error.
     fn is_reported_afresh(&mut self, error: &ReportedError) -> bool {
         let Some(fresh_result) = self.server.afresh else { return false };
         if !self.board.texts.contains_key(&error.path) {
@@ -278,8 +279,8 @@ impl Play<'_> {
         error.is_in(result)
     }
 
-    /// Whether a server that never saw an earlier text may have reported the error for these earlier
-    /// bytes; unknown unless it was asked then.
+    /// True if a server that never saw an earlier text may have reported the error for these earlier bytes;
+    /// unknown unless it was asked at that time.
     fn may_be_afresh_before(&self, bytes: ContentHash, error: &ReportedError) -> bool {
         let known = self.fresh_results.get(&(bytes, error.path.clone()));
         self.server.afresh.is_some() && known.is_none_or(|result| error.is_in(result))
@@ -291,7 +292,7 @@ impl Play<'_> {
         planted(text).into_iter().find(|(it, _)| *it == number).map(|(_, line)| line)
     }
 
-    /// Whether git ignores the file, so that no Stop and no hook that names no file considers it.
+    /// True if git ignores the file, so that neither a Stop nor a hook without file names considers it.
     fn is_ignored(&self, path: &str) -> bool {
         self.stage.layout.ignores_exports && self.server.package.export_files().contains(&path)
     }
@@ -370,7 +371,7 @@ impl Play<'_> {
     /// Every file that is called clean must be clean.
     fn judge_clean(&mut self, answer: &Answer) {
         for path in &answer.clean {
-            if self.truth().of(path).next().is_some() {
+            if self.truth().errors_in(path).next().is_some() {
                 self.complain_clean(&format!("{path}: {}", answer.text));
             }
         }
@@ -403,7 +404,7 @@ impl Play<'_> {
             text.is_some_and(|text| planted(text).is_empty()) && !changed.contains(path)
         });
         if self.stage.layout.ignores_exports && self.board.has_broken_exports() {
-            // A Stop seeks the dependents of the work, of which ignored files are no part.
+            // A Stop searches for the dependents of the work, which does not include ignored files.
             dependents.clear();
         }
         self.stop(&truth, &changed, &dependents);
@@ -443,7 +444,7 @@ impl Play<'_> {
             }
         }
         let mut work = changed.iter().chain(dependents).filter(|path| !self.is_ignored(path));
-        let wrong = work.find(|path| truth.of(path).next().is_some());
+        let wrong = work.find(|path| truth.errors_in(path).next().is_some());
         if let Some(path) = wrong.filter(|_| answer.is_complete) {
             self.complain_clean(&format!("{path} at the Stop: {}", answer.text));
         }
@@ -460,7 +461,7 @@ impl Play<'_> {
         let answer = self.read_check(&self.stage.run(&check_arguments(&paths)));
         self.judge_errors(&answer);
         for path in paths.iter().filter(|_| answer.gaps.is_empty()) {
-            for (line, code) in truth.of(path) {
+            for (line, code) in truth.errors_in(path) {
                 if !answer.names(path, line) {
                     self.complain_clean(&format!("check lacks {path}:{} {code}", line + 1));
                 }

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::past::problems::ProblemSet;
 
-/// 0-based line and code of each error, by file; a code is empty where the tool names none that
-/// the language server would name as well.
+/// 0-based line and code of each error, by file; a code is empty if the tool reports none that the language
+/// server would report as well.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Truth(BTreeMap<String, BTreeSet<(u32, String)>>);
 
@@ -26,19 +26,18 @@ impl Truth {
         self.0.entry(path.to_owned()).or_default().insert((line, code.to_owned()));
     }
 
-    /// Whether there is such an error.
+    /// True if this error exists.
     pub(crate) fn has(&self, path: &str, line: u32, code: &str) -> bool {
         let agrees = |known: &str| known.is_empty() || code.is_empty() || known == code;
-        self.of(path).any(|(at, known)| at == line && agrees(known))
+        self.errors_in(path).any(|(at, known)| at == line && agrees(known))
     }
 
     /// The errors of one file.
-    pub(crate) fn of(&self, path: &str) -> impl Iterator<Item = (u32, &str)> {
+    pub(crate) fn errors_in(&self, path: &str) -> impl Iterator<Item = (u32, &str)> {
         let errors = self.0.get(path).into_iter().flatten();
         errors.map(|(line, code)| (*line, code.as_str()))
     }
 
-    /// Files with errors.
     pub(crate) fn files(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }

@@ -1,5 +1,5 @@
-//! A scripted model behind two interfaces: the Responses API for Codex, the Messages API for the
-//! others. Its answers are a list, and it keeps what it was asked.
+//! A scripted model behind two interfaces: the Responses API for Codex, the Messages API for the others. Its
+//! answers are a list, and it keeps the requests.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use crate::http::{self, Request};
 
-/// Longest wait of a model for another one.
+/// Maximum wait of one model for another.
 const GATE_LIMIT: Duration = Duration::from_mins(1);
 
-/// A point that several runs reach before any of them goes on.
+/// A point that several runs reach before any of them continues.
 #[derive(Clone, Debug)]
 pub(crate) struct Gate(Arc<(Mutex<usize>, Condvar)>);
 
@@ -30,7 +30,7 @@ impl Gate {
         self.0.1.notify_all();
     }
 
-    /// Waits for the others; the test fails later if they do not come.
+    /// Waits for the other runs; the test fails later if they do not arrive.
     fn pass(&self) {
         self.arrive();
         let missing = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -38,10 +38,10 @@ impl Gate {
     }
 }
 
-/// What the model says.
+/// The model's answer.
 #[derive(Clone, Debug)]
 enum ModelAnswer {
-    /// Words; the turn ends here.
+    /// Text; the turn ends here.
     Text(String),
     /// A tool call; the host runs it and asks again.
     Tool { name: &'static str, input: Value },
@@ -51,7 +51,7 @@ enum ModelAnswer {
 #[derive(Clone, Debug)]
 pub(crate) struct ScriptedTurn {
     answer: ModelAnswer,
-    /// What it waits at.
+    /// The gate it waits at.
     gate: Option<Gate>,
 }
 
@@ -106,9 +106,9 @@ impl ScriptedModel {
         format!("http://{}", self.address)
     }
 
-    /// What it was asked, as text, oldest first.
+    /// The requests it received, as text, oldest first.
     pub(crate) fn requests(&self) -> Vec<String> {
-        self.with(|script| script.requests.iter().map(told).collect())
+        self.with(|script| script.requests.iter().map(request_texts).collect())
     }
 
     /// Everything it was asked, for people.
@@ -127,7 +127,7 @@ impl ScriptedModel {
 
     fn serve(&self, stream: &TcpStream) {
         if let Ok(Some(request)) = http::read_request(stream) {
-            // The client may have gone.
+            // The client may have disconnected.
             let _ = self.answer(stream, &request);
         }
     }
@@ -184,7 +184,7 @@ fn write_other(mut stream: &TcpStream, path: &str) -> std::io::Result<()> {
 }
 
 /// The texts of a request, one after the other.
-fn told(request: &Value) -> String {
+fn request_texts(request: &Value) -> String {
     let mut out = String::new();
     for list in ["input", "messages"] {
         for item in request[list].as_array().into_iter().flatten() {

@@ -4,7 +4,7 @@ use super::problems::CodeProblem;
 use crate::play::answer::finding_of;
 use crate::support::Output;
 
-/// What a text calls a finding.
+/// Age that a text attributes to a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CalledAge {
     /// Introduced, or holding a Stop.
@@ -13,7 +13,7 @@ pub(crate) enum CalledAge {
     Older,
 }
 
-/// A finding that a text names.
+/// A finding that a text lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CalledFinding {
     pub(crate) path: String,
@@ -24,25 +24,24 @@ pub(crate) struct CalledFinding {
 }
 
 impl CalledFinding {
-    /// Whether this is what a batch tool found; an unknown code agrees with all.
+    /// True if a batch tool found the same; an unknown code agrees with all.
     pub(crate) fn is(&self, problem: &CodeProblem) -> bool {
         let is_code = problem.code.is_empty() || self.code.is_empty() || problem.code == self.code;
         problem.path == self.path && problem.line == self.line && is_code
     }
 }
 
-/// What a hook said, to the agent and to the user.
+/// Texts of a hook, for the agent and for the user.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HookWords {
     /// For the agent: context or the reason of a held Stop.
     pub(crate) told: String,
     pub(crate) is_held: bool,
-    /// For the user.
     pub(crate) message: String,
 }
 
 impl HookWords {
-    pub(crate) fn of(output: &Output) -> Self {
+    pub(crate) fn from_output(output: &Output) -> Self {
         if output.stdout.trim().is_empty() {
             return Self::default();
         }
@@ -78,7 +77,7 @@ impl HookWords {
                     age,
                 });
             } else if trimmed == line {
-                // A line without an indent is the head of what follows.
+                // A line without an indent is the head of the following ones.
                 let is_older = ["not known", "may be older", "older:"]
                     .iter()
                     .any(|words| line.contains(words));
@@ -90,7 +89,7 @@ impl HookWords {
         findings
     }
 
-    /// Whether the text says that something was not measured.
+    /// True if the text reports that something was not measured.
     pub(crate) fn has_gap(&self) -> bool {
         self.told.contains("ot measured: ") || self.message.contains("ot measured: ")
     }

@@ -1,5 +1,5 @@
-//! The findings of a batch tool in two trees, and which of them an edit introduced. It must not
-//! know what the program said.
+//! The findings of a batch tool in two trees, and the ones that an edit introduced. Independent of the
+//! program's answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ pub(crate) struct CodeProblem {
 /// All findings of one tree.
 pub(crate) type ProblemSet = BTreeSet<CodeProblem>;
 
-/// Where the lines of one file are after an edit of it.
+/// Maps the lines of one file across an edit of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LineShift<'e> {
     path: &'e str,
@@ -59,7 +59,7 @@ pub(crate) struct Attribution {
 }
 
 impl Attribution {
-    pub(crate) fn of(before: &ProblemSet, after: &ProblemSet, shift: &LineShift<'_>) -> Self {
+    pub(crate) fn compare(before: &ProblemSet, after: &ProblemSet, shift: &LineShift<'_>) -> Self {
         // A compiler that stops at an error leaves out older findings that are still true.
         let mut kept = ProblemSet::new();
         let mut replaced: BTreeMap<String, usize> = BTreeMap::new();

@@ -17,12 +17,12 @@ use crate::support::{SESSION, Sandbox};
 
 /// Honest edits of one loop.
 const LOOP_EDITS: usize = 5;
-/// Stops until a loop of honest edits has ended: what loads or restarts may take another one.
+/// Stops until a loop of honest edits has ended: a server that loads or restarts may need one more.
 const STOPS_MAX: usize = 3;
 /// Draws of a breaking edit until the batch tool finds an error that was not there.
 const DRAWS_MAX: usize = 12;
 
-/// How many edits of each kind, and from which seed.
+/// Number of edits of each kind, and the seed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TrialPlan {
     pub(crate) honest: usize,
@@ -49,7 +49,7 @@ impl<'s> BatchMirror<'s> {
         Self { copy, server, project, texts, known: HashMap::new() }
     }
 
-    /// What the batch tool finds in a project of these texts.
+    /// Findings of the batch tool in a project with these texts.
     fn problems(&mut self, texts: &BTreeMap<String, String>) -> ProblemSet {
         let key = ContentHash::of_bytes(format!("{texts:?}").as_bytes());
         if let Some(problems) = self.known.get(&key) {
@@ -66,7 +66,7 @@ impl<'s> BatchMirror<'s> {
     }
 }
 
-/// A trial that goes on.
+/// A running trial.
 struct PastTrial<'s> {
     stage: &'s Stage<'s>,
     server: &'static Server,
@@ -150,7 +150,7 @@ impl PastTrial<'_> {
         self.tally.other_ends.push(format!("held {STOPS_MAX} times"));
     }
 
-    /// Everything a text names after honest edits belongs to the past.
+    /// Everything that a text lists after honest edits belongs to the past.
     fn hear_of_past(&mut self, words: &HookWords, when: &str) {
         let mut truth = Attribution::default();
         // The batch tool takes its time, and most edits are answered with silence.
@@ -168,7 +168,7 @@ impl PastTrial<'_> {
             texts.insert(edit.path.clone(), edit.after.clone());
             let after = self.batch.problems(&texts);
             let shift = LineShift::between(&edit.path, &edit.before, &edit.after);
-            let attribution = Attribution::of(&before, &after, &shift);
+            let attribution = Attribution::compare(&before, &after, &shift);
             if attribution.introduced_errors() > 0 {
                 self.break_and_stop(&edit, &attribution);
                 return;
@@ -195,7 +195,7 @@ impl PastTrial<'_> {
         let (own_named, missed): (Vec<_>, Vec<_>) = own.partition(|it| named.contains(it));
         self.tally.introduced += own_named.len() + missed.len();
         self.tally.missed.extend(missed.iter().map(|problem| format!("{what}: {problem:?}")));
-        // What a change of an export breaks elsewhere may be more than a text has room for.
+        // A change of an export may break more files than a text has room for.
         if named.is_empty() {
             self.tally.unnamed.push(format!("{what}: {}", brief(&words.told)));
         } else {
@@ -212,10 +212,10 @@ impl PastTrial<'_> {
         let (output, elapsed) =
             self.stage.hook("post-tool-use", &self.stage.edited(path, before, after));
         self.tally.times.push(elapsed);
-        HookWords::of(&output)
+        HookWords::from_output(&output)
     }
 
-    /// Compares a hook's answer with the batch tool; returns the introduced problems that it named.
+    /// Compares a hook's answer with the batch tool; returns the introduced problems that it lists.
     fn hear(&mut self, words: &HookWords, truth: &Attribution, when: &str) -> ProblemSet {
         self.tally.bytes_told += words.told.len();
         self.tally.gaps += usize::from(words.has_gap());
@@ -238,7 +238,7 @@ impl PastTrial<'_> {
         named
     }
 
-    /// Whether a server that was just started finds it as well: it has codes and places of its own.
+    /// True if a newly started server finds it as well: it has its own codes and places.
     fn is_said_afresh(&self, found: &CalledFinding) -> bool {
         let Some(afresh) = self.server.afresh else { return false };
         let truth = afresh(self.stage, self.server, &found.path);
@@ -247,7 +247,7 @@ impl PastTrial<'_> {
 
     fn stop(&self) -> HookWords {
         let (output, _) = self.stage.hook("stop", &self.stage.stopped());
-        HookWords::of(&output)
+        HookWords::from_output(&output)
     }
 
     fn status(&self) -> String {
@@ -256,7 +256,7 @@ impl PastTrial<'_> {
     }
 }
 
-/// How many findings of each kind each file has; lines move.
+/// Number of findings of each kind in each file; lines move.
 fn counts(problems: &ProblemSet) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for CodeProblem { path, code, .. } in problems {

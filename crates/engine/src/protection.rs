@@ -24,14 +24,14 @@ use moai_protocol::hosts::edits::PATCH_START;
 
 /// Folders whose files may belong to a loop's exam.
 const EXAM_FOLDERS: [&str; 3] = [".moai", ".claude", ".git"];
-/// A folder in these with work trees of their own.
+/// A folder in these with their own worktrees.
 const OTHER_TREES: &str = "worktrees";
 /// A file at the root that belongs to a loop's exam.
 const EXAM_FILE: &str = "RUBRIC.md";
 /// The name of this program.
 const PROGRAM: &str = "moai-ralph";
-/// Its commands that are reserved for people and hosts. A hook that an agent calls itself would report
-/// what has not happened.
+/// Its commands that are reserved for people and hosts. A hook that an agent calls itself would report an
+/// event that has not happened.
 const PERSON_ONLY: [&[&str]; 6] = [
     &["trust"],
     &["loop", "refreeze"],
@@ -45,69 +45,73 @@ const VALUE_OPTIONS: [&str; 2] = ["--color", "--root"];
 /// The hosts' programs, and their commands that take a plugin away.
 const HOST_PROGRAMS: [&str; 4] = ["claude", "codex", "copilot", "opencode"];
 const PLUGIN_ENDS: [&str; 4] = ["disable", "remove", "rm", "uninstall"];
-/// How Codex is told to run no hooks.
+/// Arguments that make Codex run no hooks.
 const HOOKS_END: [&str; 3] = ["features", "disable", "hooks"];
 /// Options with which a command only shows something.
 const SHOWING: [&str; 3] = ["--help", "--show", "-h"];
-/// Names of arguments with the folder in which a shell tool runs its command.
+/// Names of arguments that hold the working directory of a shell tool's command.
 const FOLDER_ARGUMENTS: [&str; 5] =
     ["cwd", "dir", "workdir", "workingDirectory", "working_directory"];
 
 /// A file or folder that a tool call may write.
 #[derive(Clone, Debug)]
 pub struct WrittenPath {
-    /// As the agent names it.
+    /// The path as the agent wrote it.
     pub named: String,
     /// Absolute and without links.
     pub path: PathBuf,
-    /// Whether everything below it is written too.
+    /// True if everything below it is written too.
     pub is_whole_folder: bool,
-    /// Whether a patch names it, also one in a command.
+    /// True if it comes from a patch, also one in a command.
     pub is_patched: bool,
 }
 
-/// What a tool call may write, by its arguments.
+/// The paths that a tool call may write, by its arguments.
 #[must_use]
-pub fn written_paths(input: &HookInput, places: &ProtectedPlaces, cwd: &Path) -> Vec<WrittenPath> {
+pub fn written_paths(
+    input: &HookInput,
+    protected: &ProtectedPlaces,
+    cwd: &Path,
+) -> Vec<WrittenPath> {
     let tool = &input.tool_input;
     let mut written = Vec::new();
-    // A shell command may hold a patch; other tools read what they name.
+    // A shell command may contain a patch; other tools read the files in their arguments.
     let is_patch = tool.command.as_deref().is_some_and(|command| command.contains(PATCH_START));
     let edits = if is_patch { tool.edits.as_slice() } else { input.edits() };
-    // A patch in a command is applied where the command has gone to.
+    // A patch in a command applies in the folder that the command has changed to.
     let command = command_of(input);
     let command = command.as_deref().unwrap_or_default();
     let named_folder = FOLDER_ARGUMENTS.iter().find_map(|name| tool.arguments[*name].as_str());
     let named_folder = named_folder.filter(|_| !command.is_empty());
-    let cwd = &named_folder.map_or_else(|| cwd.to_path_buf(), |it| places.resolve(cwd, it));
+    let cwd = &named_folder.map_or_else(|| cwd.to_path_buf(), |it| protected.resolve(cwd, it));
     let visited = calls_of("cd", command).into_iter().filter_map(|call| call.into_iter().next());
-    let folders = visited.map(|folder| places.resolve(cwd, &folder));
+    let folders = visited.map(|folder| protected.resolve(cwd, &folder));
     let folders: Vec<PathBuf> = std::iter::once(cwd.clone()).chain(folders).collect();
     for edit in edits {
         let named = edit.path.to_string_lossy().into_owned();
         for (at, folder) in folders.iter().enumerate() {
             for spelling in spellings(&named) {
-                let path = places.resolve(folder, &spelling);
+                let path = protected.resolve(folder, &spelling);
                 let (named, is_patched) = (named.clone(), at + 1 == folders.len());
                 written.push(WrittenPath { named, path, is_whole_folder: false, is_patched });
             }
         }
     }
     for named in mcp_written_files(input) {
-        let path = places.resolve(cwd, named);
+        let path = protected.resolve(cwd, named);
         let is_whole_folder = takes_whole_folders(input);
         let named = named.clone();
         written.push(WrittenPath { named, path, is_whole_folder, is_patched: false });
     }
-    add_shell_writes(shell_writes(command), places, cwd, &mut written);
+    add_shell_writes(shell_writes(command), protected, cwd, &mut written);
     for patch in applied_patches(command) {
-        add_patch(&patch, places, cwd, &mut written);
+        add_patch(&patch, protected, cwd, &mut written);
     }
-    written.extend(protected_values(input, places, cwd));
+    written.extend(protected_values(input, protected, cwd));
     written
 }
 
-/// The command of a shell tool, also one in words.
+/// The command of a shell tool, also one given as a list of words.
 fn command_of(input: &HookInput) -> Option<String> {
     let words = || {
         let words = input.tool_input.arguments["command"].as_array()?;
@@ -117,8 +121,8 @@ fn command_of(input: &HookInput) -> Option<String> {
     input.tool_input.command.clone().or_else(words)
 }
 
-/// How a path of an edit may be meant: hosts take white space away, read URIs, end at a zero byte, and
-/// compose characters.
+/// Possible meanings of an edit's path: hosts strip white space, read URIs, end at a zero byte, and compose
+/// characters.
 fn spellings(named: &str) -> Vec<String> {
     let mut found = vec![named.to_owned()];
     let plain = named.split('\0').next().unwrap_or_default().trim();
@@ -138,21 +142,21 @@ fn spellings(named: &str) -> Vec<String> {
 
 fn add_shell_writes(
     writes: Vec<ShellWrite>,
-    places: &ProtectedPlaces,
+    protected: &ProtectedPlaces,
     cwd: &Path,
     written: &mut Vec<WrittenPath>,
 ) {
     for ShellWrite { path: named, is_whole_folder, is_pattern, below, .. } in writes {
-        let place = || places.resolve(cwd, &named);
+        let place = || protected.resolve(cwd, &named);
         let paths = match below {
             Some(WrittenBelow::Named { names, except }) => {
-                places.named_below(&place(), &names, &except)
+                protected.named_below(&place(), &names, &except)
             }
             Some(WrittenBelow::HeldBy { folder, is_mirrored }) => {
-                let held_by = places.resolve(cwd, &folder);
-                places.copied_below(&place(), &held_by, is_mirrored)
+                let held_by = protected.resolve(cwd, &folder);
+                protected.copied_below(&place(), &held_by, is_mirrored)
             }
-            None if is_pattern => places.resolve_pattern(cwd, &named),
+            None if is_pattern => protected.resolve_pattern(cwd, &named),
             None => vec![place()],
         };
         for path in paths {
@@ -165,54 +169,58 @@ fn add_shell_writes(
 /// The files of a patch, if it is a file that exists. A command may make it first: then it is not known.
 fn add_patch(
     applied: &AppliedPatch,
-    places: &ProtectedPlaces,
+    protected: &ProtectedPlaces,
     cwd: &Path,
     written: &mut Vec<WrittenPath>,
 ) {
-    let Ok(bytes) = read_regular(&places.resolve(cwd, &applied.file), PATCH_BYTES_MAX) else {
+    let Ok(bytes) = read_regular(&protected.resolve(cwd, &applied.file), PATCH_BYTES_MAX) else {
         return;
     };
-    let folder = places.resolve(cwd, &applied.folder);
+    let folder = protected.resolve(cwd, &applied.folder);
     for named in patched_paths(&String::from_utf8_lossy(&bytes)) {
-        let path = places.resolve(&folder, &named);
+        let path = protected.resolve(&folder, &named);
         written.push(WrittenPath { named, path, is_whole_folder: false, is_patched: true });
     }
 }
 
-/// What the commands of git in a call do to files that they do not name.
+/// Changes that git commands in a call make to files that they do not list.
 #[must_use]
 pub fn swept_by_git(input: &HookInput) -> Vec<GitSweep> {
     git_sweeps(&command_of(input).unwrap_or_default())
 }
 
-/// What the arguments of a server's tool name by their values, as far as it may be protected: most
-/// values are no paths. Each may be relative to another one.
-fn protected_values(input: &HookInput, places: &ProtectedPlaces, cwd: &Path) -> Vec<WrittenPath> {
+/// Paths in the argument values of a server's tool that may be protected: most values are not paths. Each may
+/// be relative to another one.
+fn protected_values(
+    input: &HookInput,
+    protected: &ProtectedPlaces,
+    cwd: &Path,
+) -> Vec<WrittenPath> {
     let Some(nature) = nature_of_call(input) else { return Vec::new() };
-    let values = ArgumentValues::of(&input.tool_input.arguments, nature);
+    let values = ArgumentValues::from_arguments(&input.tool_input.arguments, nature);
     let is_whole_folder = takes_whole_folders(input);
     let is_plain = |named: &&String| !named.contains(char::is_whitespace);
     let named_folders = values.paths.iter().filter(is_plain).take(ARGUMENT_FOLDERS_MAX);
-    let folders = named_folders.map(|named| places.resolve(cwd, named));
+    let folders = named_folders.map(|named| protected.resolve(cwd, named));
     let mut found = Vec::new();
     for folder in std::iter::once(cwd.to_path_buf()).chain(folders) {
         for named in &values.paths {
-            let mut paths = vec![places.resolve(&folder, named)];
+            let mut paths = vec![protected.resolve(&folder, named)];
             paths.retain(|path| is_in_existing_folder(path));
             if named.contains(['*', '?', '[', '{']) {
-                paths.extend(places.resolve_pattern(&folder, named));
+                paths.extend(protected.resolve_pattern(&folder, named));
             }
             for path in paths {
                 let named = named.clone();
                 found.push(WrittenPath { named, path, is_whole_folder, is_patched: false });
             }
         }
-        add_shell_writes(values.shell_writes(), places, &folder, &mut found);
+        add_shell_writes(values.shell_writes(), protected, &folder, &mut found);
         // The project may be in a folder such as `.claude/worktrees`.
         let outside = outside_of_exam(cwd);
         found.retain(|one| {
             let below = one.path.strip_prefix(outside).unwrap_or(&one.path);
-            is_of_exam(below) || places.place_of(&one.path, one.is_whole_folder).is_some()
+            is_of_exam(below) || protected.place_of(&one.path, one.is_whole_folder).is_some()
         });
     }
     found
@@ -225,7 +233,7 @@ fn outside_of_exam(cwd: &Path) -> &Path {
     outside.unwrap_or(cwd)
 }
 
-/// Whether the part of a path with white space exists: a sentence that ends with a path names nothing.
+/// True if the part of a path with white space exists: a sentence that ends with a path is not a path.
 fn is_in_existing_folder(path: &Path) -> bool {
     let has_space = |path: &Path| {
         path.file_name().is_some_and(|name| name.to_string_lossy().contains(char::is_whitespace))
@@ -238,7 +246,7 @@ fn is_in_existing_folder(path: &Path) -> bool {
 pub fn person_only_call(input: &HookInput) -> Option<String> {
     let command = command_of(input);
     let values = nature_of_call(input)
-        .map(|nature| ArgumentValues::of(&input.tool_input.arguments, nature).commands);
+        .map(|nature| ArgumentValues::from_arguments(&input.tool_input.arguments, nature).commands);
     let mut commands = command.iter().chain(values.iter().flatten());
     commands.find_map(|command| person_only_command(command))
 }
@@ -287,22 +295,21 @@ fn without_options(call: &[String]) -> Vec<&str> {
 #[must_use]
 pub fn first_protected<'w>(
     written: &'w [WrittenPath],
-    places: &ProtectedPlaces,
+    protected: &ProtectedPlaces,
 ) -> Option<(&'w WrittenPath, ProtectedPlace)> {
-    written.iter().find_map(|one| Some((one, places.place_of(&one.path, one.is_whole_folder)?)))
+    written.iter().find_map(|one| Some((one, protected.place_of(&one.path, one.is_whole_folder)?)))
 }
 
-/// Whether a path may be protected, so that the daemon has to decide. Most calls write nothing of the
-/// kind, and then the hook ends without one.
+/// True if a path may be protected, so that the daemon has to decide. Most calls write no such path, and then
+/// the hook ends without a daemon.
 #[must_use]
-pub fn may_be_protected(written: &[WrittenPath], places: &ProtectedPlaces) -> bool {
+pub fn may_be_protected(written: &[WrittenPath], protected: &ProtectedPlaces) -> bool {
     let is_of_loop = |one: &WrittenPath| {
-        is_of_exam(&one.path) || one.is_whole_folder && places.holds_project(&one.path)
+        is_of_exam(&one.path) || one.is_whole_folder && protected.holds_project(&one.path)
     };
-    written.iter().any(is_of_loop) || first_protected(written, places).is_some()
+    written.iter().any(is_of_loop) || first_protected(written, protected).is_some()
 }
 
-/// Whether a path may belong to a loop's exam.
 fn is_of_exam(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == EXAM_FILE)
         || path.iter().any(|part| EXAM_FOLDERS.iter().any(|folder| part == *folder))

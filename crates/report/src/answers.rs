@@ -34,22 +34,14 @@ pub enum QueryError {
         reason: String,
     },
     /// No server is available, or it did not answer in time.
-    Unmeasured {
-        /// The server.
-        server: String,
-        /// Why there is no answer.
-        gap: Gap,
-    },
+    Unmeasured { server: String, gap: Gap },
 }
 
-/// An answered query.
 #[derive(Clone, Debug)]
 pub struct QueryContext {
-    /// The command: `references`.
     pub command: &'static str,
-    /// The project's root.
     pub root: PathBuf,
-    /// Whether an MCP tool asked: its text is shorter, without hints at the command line.
+    /// True if an MCP tool asked: its text is shorter, without hints about the command line.
     pub is_tool: bool,
     /// The server that answered.
     pub server: Option<String>,
@@ -70,7 +62,6 @@ impl QueryContext {
 pub struct SourceLocation {
     /// Relative to the root, or absolute outside of it.
     pub path: String,
-    /// The range.
     pub range: TextRange,
     /// The source line at its start.
     pub line: Option<String>,
@@ -79,13 +70,10 @@ pub struct SourceLocation {
 /// A symbol and its location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SymbolLocation {
-    /// Its name.
     pub name: String,
     /// `function`, `class` and so on.
     pub kind: &'static str,
-    /// The enclosing symbol.
     pub container: Option<String>,
-    /// Its location.
     pub place: SourceLocation,
 }
 
@@ -161,19 +149,19 @@ fn query_document_head<T>(
 /// Locations as text, one per line. `partial` is the reason why there may be more.
 #[must_use]
 pub fn locations_text(
-    asked: &QueryContext,
+    query_context: &QueryContext,
     places: &[SourceLocation],
     partial: Option<&Gap>,
 ) -> String {
     let mut text = String::new();
-    for place in places.iter().take(asked.items_max()) {
+    for place in places.iter().take(query_context.items_max()) {
         let _ = writeln!(text, "{}", place_line(place));
     }
-    push_more(&mut text, asked, places.len());
+    push_more(&mut text, query_context, places.len());
     let files: BTreeSet<&str> = places.iter().map(|place| place.path.as_str()).collect();
-    let word = asked.command.trim_end_matches('s');
+    let word = query_context.command.trim_end_matches('s');
     let (number, files) = (count_noun(places.len(), word), count_noun(files.len(), "file"));
-    push_tail(&mut text, asked, &format!("{number} in {files}"), partial);
+    push_tail(&mut text, query_context, &format!("{number} in {files}"), partial);
     text
 }
 
@@ -192,8 +180,8 @@ pub fn locations_document(
 
 /// A hover text: the server's Markdown without control characters.
 #[must_use]
-pub fn hover_text(asked: &QueryContext, hover: &str) -> String {
-    let where_all = if asked.is_tool { CUT_FOR_TOOL } else { "see --json" };
+pub fn hover_text(query_context: &QueryContext, hover: &str) -> String {
+    let where_all = if query_context.is_tool { CUT_FOR_TOOL } else { "see --json" };
     format!("{}\n", truncate_text(&sanitized_text(hover), HOVER_CHARS_MAX, where_all))
 }
 
@@ -206,12 +194,12 @@ pub fn hover_document(context: &QueryContext, hover: &str) -> QueryDocument<Hove
 /// Symbols as text, one line each.
 #[must_use]
 pub fn symbols_text(
-    asked: &QueryContext,
+    query_context: &QueryContext,
     symbols: &[SymbolLocation],
     partial: Option<&Gap>,
 ) -> String {
     let mut text = String::new();
-    for symbol in symbols.iter().take(asked.items_max()) {
+    for symbol in symbols.iter().take(query_context.items_max()) {
         let container = symbol.container.as_ref().map(|it| format!(" (in {it})"));
         let start = symbol.place.range.start;
         let line = format!(
@@ -225,8 +213,8 @@ pub fn symbols_text(
         );
         let _ = writeln!(text, "{}", sanitized_line(&line));
     }
-    push_more(&mut text, asked, symbols.len());
-    push_tail(&mut text, asked, &count_noun(symbols.len(), "symbol"), partial);
+    push_more(&mut text, query_context, symbols.len());
+    push_tail(&mut text, query_context, &count_noun(symbols.len(), "symbol"), partial);
     text
 }
 
@@ -243,16 +231,16 @@ pub fn symbols_document(
     QueryDocument { reason, ..query_document(context, "done", result) }
 }
 
-fn push_more(text: &mut String, asked: &QueryContext, total: usize) {
-    if let Some(more) = total.checked_sub(asked.items_max()).filter(|more| *more > 0) {
-        let where_all = if asked.is_tool { "" } else { ": see --json" };
+fn push_more(text: &mut String, query_context: &QueryContext, total: usize) {
+    if let Some(more) = total.checked_sub(query_context.items_max()).filter(|more| *more > 0) {
+        let where_all = if query_context.is_tool { "" } else { ": see --json" };
         let _ = writeln!(text, "… and {more} more{where_all}");
     }
 }
 
-fn push_tail(text: &mut String, asked: &QueryContext, what: &str, partial: Option<&Gap>) {
-    let server = asked.server.as_deref().unwrap_or("language servers");
-    let _ = writeln!(text, "{what} ({server}, {} ms)", asked.elapsed_ms);
+fn push_tail(text: &mut String, query_context: &QueryContext, what: &str, partial: Option<&Gap>) {
+    let server = query_context.server.as_deref().unwrap_or("language servers");
+    let _ = writeln!(text, "{what} ({server}, {} ms)", query_context.elapsed_ms);
     if let Some(gap) = partial {
         let _ = writeln!(text, "incomplete: {gap}");
     }
@@ -289,7 +277,7 @@ mod tests {
     use moai_base::verdict::Cause;
     use moai_protocol::documents::json_value;
 
-    fn asked() -> QueryContext {
+    fn query_context() -> QueryContext {
         let at = ("src/a.py".to_owned(), Some(Position { line: 2, character: 4 }));
         QueryContext {
             command: "references",
@@ -314,13 +302,13 @@ mod tests {
             place("src/a.py", 9, None),
             place("/lib/b.pyi", 0, Some("    total: int")),
         ];
-        insta::assert_snapshot!(locations_text(&asked(), &places, None), @r"
+        insta::assert_snapshot!(locations_text(&query_context(), &places, None), @r"
         src/a.py:3:5: def total(x):
         src/a.py:10:5
         /lib/b.pyi:1:5: total: int
         3 references in 2 files (pyright, 7 ms)
         ");
-        let document = json_value(&locations_document(&asked(), &places, None));
+        let document = json_value(&locations_document(&query_context(), &places, None));
         assert_eq!(document["schema"], "moai-ralph/locations@1");
         assert_eq!(document["complete"], true);
         assert_eq!(document["at"]["position"], json!({"line": 2, "character": 4}));
@@ -330,12 +318,12 @@ mod tests {
     #[test]
     fn what_may_be_missing_is_said() {
         let gap = Gap::new(Cause::ProjectFault, "there is no compile_commands.json");
-        let text = locations_text(&asked(), &[place("a.c", 0, None)], Some(&gap));
+        let text = locations_text(&query_context(), &[place("a.c", 0, None)], Some(&gap));
         assert!(text.ends_with("\nincomplete: there is no compile_commands.json\n"), "{text}");
-        let document = json_value(&locations_document(&asked(), &[], Some(&gap)));
+        let document = json_value(&locations_document(&query_context(), &[], Some(&gap)));
         assert_eq!(document["complete"], false);
         let many = vec![place("a.py", 0, None); LOCATIONS_NAMED_MAX + 3];
-        let text = locations_text(&asked(), &many, None);
+        let text = locations_text(&query_context(), &many, None);
         assert!(text.contains("\n… and 3 more: see --json\n203 references"), "{text}");
     }
 
@@ -344,7 +332,7 @@ mod tests {
         let no =
             QueryError::Refused { kind: "ambiguous", reason: "a.py:3: x occurs at 1,\n9".into() };
         assert_eq!(query_error_text(&no), "moai-ralph: a.py:3: x occurs at 1, 9");
-        let document = json_value(&error_document(HoverResult::SCHEMA, &asked(), &no));
+        let document = json_value(&error_document(HoverResult::SCHEMA, &query_context(), &no));
         assert_eq!(
             (&document["status"], &document["kind"]),
             (&json!("refused"), &json!("ambiguous"))
@@ -355,7 +343,7 @@ mod tests {
             query_error_text(&no),
             "moai-ralph: not measured: pyright (not installed: install it)"
         );
-        assert_eq!(error_document(HoverResult::SCHEMA, &asked(), &no).status, "unmeasured");
+        assert_eq!(error_document(HoverResult::SCHEMA, &query_context(), &no).status, "unmeasured");
     }
 
     #[test]
@@ -366,14 +354,17 @@ mod tests {
             container: Some("Cart".into()),
             place: place("src/cart.py", 3, None),
         };
-        let text = symbols_text(&asked(), std::slice::from_ref(&symbol), None);
+        let text = symbols_text(&query_context(), std::slice::from_ref(&symbol), None);
         assert_eq!(text, "src/cart.py:4:5: method add (in Cart)\n1 symbol (pyright, 7 ms)\n");
-        let document = json_value(&symbols_document(&asked(), &[symbol], None));
+        let document = json_value(&symbols_document(&query_context(), &[symbol], None));
         assert_eq!(document["symbols"][0]["container"], "Cart");
     }
 
     #[test]
     fn a_hover_text_keeps_its_lines_and_nothing_that_steers_a_terminal() {
-        assert_eq!(hover_text(&asked(), "(function) f\n\u{1b}[31mred"), "(function) f\nred\n");
+        assert_eq!(
+            hover_text(&query_context(), "(function) f\n\u{1b}[31mred"),
+            "(function) f\nred\n"
+        );
     }
 }

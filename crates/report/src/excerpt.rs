@@ -56,7 +56,7 @@ impl SourceExcerpts {
         self.0.extend(other.0);
     }
 
-    fn of(&self, finding: &Finding) -> Option<&SourceExcerpt> {
+    fn of_finding(&self, finding: &Finding) -> Option<&SourceExcerpt> {
         self.0.get(&(finding.path.clone(), finding.range))
     }
 }
@@ -111,7 +111,7 @@ pub fn scan_text(
     let listed: Vec<&Finding> = all.filter(|it| is_listed(evidence, it, style)).collect();
     let mut text = String::new();
     for (index, finding) in listed.iter().enumerate() {
-        let excerpt = excerpts.of(finding).filter(|_| index < SCAN_EXCERPTS_MAX);
+        let excerpt = excerpts.of_finding(finding).filter(|_| index < SCAN_EXCERPTS_MAX);
         let known = if is_known(evidence, finding) { " [in the baseline]" } else { "" };
         write_finding(&mut text, finding, excerpt, known, paint);
     }
@@ -172,7 +172,7 @@ fn write_rules(text: &mut String, listed: &[&Finding], paint: AnsiPaint) {
     }
 }
 
-/// A character as it is shown in a terminal; tabs keep the indentation.
+/// A character as a terminal shows it; tabs keep the indentation.
 fn visible(character: char) -> char {
     match character {
         '\t' => '\t',
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn carets_are_below_the_place_on_a_terminal() {
-        // Precomposed and decomposed Hangul, an accent of its own, pictures, full-width letters.
+        // Precomposed and decomposed Hangul, a combining accent, pictures, full-width letters.
         for before in ["한글", "\u{1112}\u{1161}\u{11ab}", "e\u{301}", "🦀✅", "Ａ＝"] {
             let text = format!("f('{before}', 한e\u{301})\n");
             let at = text.find("한e").expect("it is there");

@@ -15,7 +15,6 @@ use moai_protocol::documents::queries::{
 };
 use moai_scan::search::{CapturedText, SearchMatch};
 
-/// The searched files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SearchCoverage {
     /// Number of searched files.
@@ -29,7 +28,6 @@ pub struct SearchCoverage {
 /// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SearchReport {
-    /// The searched files.
     pub coverage: SearchCoverage,
     /// The first matches, by path and position.
     pub hits: Vec<(RelPath, SearchMatch)>,
@@ -82,7 +80,7 @@ impl SearchCoverage {
 
 /// The text: one line per match, then the counts.
 #[must_use]
-pub fn search_text(asked: &QueryContext, searched: &SearchReport) -> String {
+pub fn search_text(query_context: &QueryContext, searched: &SearchReport) -> String {
     let mut text = String::new();
     for (path, hit) in &searched.hits {
         let start = hit.range.start;
@@ -97,12 +95,13 @@ pub fn search_text(asked: &QueryContext, searched: &SearchReport) -> String {
     let (matches, files) = (matches(total), count_noun(searched.files_with_hits, "file"));
     let looked = &searched.coverage;
     let of = format!("{} of {} searched", looked.files, count_noun(looked.total(), "file"));
-    let how = if asked.is_tool { "max_results" } else { "--max-results" };
+    let how = if query_context.is_tool { "max_results" } else { "--max-results" };
     let omitted = match searched.omitted {
         0 => String::new(),
         more => format!("; {more} more not shown: {how}"),
     };
-    let _ = writeln!(text, "{matches} in {files}; {of} in {} ms{omitted}", asked.elapsed_ms);
+    let _ =
+        writeln!(text, "{matches} in {files}; {of} in {} ms{omitted}", query_context.elapsed_ms);
     text
 }
 
@@ -152,7 +151,7 @@ mod tests {
     use super::*;
     use moai_base::text::{Position, TextRange};
 
-    fn asked(is_tool: bool) -> QueryContext {
+    fn query_context(is_tool: bool) -> QueryContext {
         let root = PathBuf::from("/r");
         QueryContext {
             command: "search",
@@ -189,12 +188,12 @@ mod tests {
 
     #[test]
     fn matches_are_lines_and_what_was_not_looked_at_is_said() {
-        insta::assert_snapshot!(search_text(&asked(false), &searched()), @r"
+        insta::assert_snapshot!(search_text(&query_context(false), &searched()), @r"
         src/a.py:5:3: f(1, 2) #
         skipped: big.py (larger than 1 MiB)
         5 matches in 2 files; 2 of 3 files searched in 3 ms; 4 more not shown: --max-results
         ");
-        let document = json_value(&search_document(&asked(false), &searched()));
+        let document = json_value(&search_document(&query_context(false), &searched()));
         assert_eq!(
             (&document["files_total"], &document["matches_omitted"]),
             (&json!(3), &json!(4))
@@ -217,7 +216,7 @@ mod tests {
                 ..SearchCoverage::default()
             };
             search_text(
-                &asked(false),
+                &query_context(false),
                 &SearchReport { coverage: looked, ..SearchReport::default() },
             )
         };

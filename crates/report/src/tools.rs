@@ -275,7 +275,7 @@ mod tests {
     use moai_base::verdict::Cause;
     use moai_protocol::documents::json_value;
 
-    fn asked() -> QueryContext {
+    fn query_context() -> QueryContext {
         QueryContext {
             command: "references",
             root: PathBuf::from("/r"),
@@ -314,7 +314,7 @@ mod tests {
         };
         let gap = Gap::new(Cause::ProjectFault, "there is no compile_commands.json");
         let places: Vec<SourceLocation> = (0..=3).map(place).collect();
-        let answer = json_value(&locations_answer(&asked(), &places, Some(&gap)));
+        let answer = json_value(&locations_answer(&query_context(), &places, Some(&gap)));
         assert_eq!((&answer["status"], &answer["complete"]), (&json!("answered"), &json!(false)));
         assert_eq!(answer["reason"], "there is no compile_commands.json");
         assert_eq!(
@@ -323,7 +323,7 @@ mod tests {
         );
         assert_eq!(answer["locations_omitted"], 0);
         let places = vec![place(0); TOOL_FINDINGS_MAX + 1];
-        let answer = json_value(&locations_answer(&asked(), &places, None));
+        let answer = json_value(&locations_answer(&query_context(), &places, None));
         assert_eq!((&answer["complete"], &answer["locations_omitted"]), (&json!(true), &json!(1)));
     }
 
@@ -342,13 +342,13 @@ mod tests {
             files: (0..60).map(file).collect(),
             outcome: None,
         };
-        let answer = json_value(&rename_answer(&asked(), &renamed));
+        let answer = json_value(&rename_answer(&query_context(), &renamed));
         let diff = answer["diff"].as_str().expect("a diff");
         assert!(diff.chars().count() <= TOOL_DIFF_CHARS_MAX);
         assert!(diff.ends_with("… truncated: the rest is omitted"), "{diff}");
         assert_eq!(answer["files"].as_array().map(Vec::len), Some(TOOL_FINDINGS_MAX));
         assert_eq!(answer["files_omitted"], 10);
-        let text = crate::rename::rename_text(&asked(), &renamed);
+        let text = crate::rename::rename_text(&query_context(), &renamed);
         let last = text.lines().last();
         let summary =
             "old -> new: 2400 edits in 60 files (clangd); not written, set dry_run to false";

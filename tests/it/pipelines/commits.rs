@@ -11,7 +11,7 @@ use super::{PLAN, approve, notice, pipeline, plan_path, status, stop, stop_outpu
 use crate::support::{SESSION, Sandbox, eventually, write_file};
 
 /// An approved small pipeline in a project with these options and a history of `area: …` subjects.
-fn asked(options: &str, plan: &str) -> Sandbox {
+fn approved(options: &str, plan: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write(".moai/config/sections/ralph.yaml", &format!("ralph:\n{options}"));
     sandbox.write(".gitignore", "*.local\n");
@@ -19,7 +19,7 @@ fn asked(options: &str, plan: &str) -> Sandbox {
     for subject in ["core: begin", "core: more", "web: page", "web: form", "docs: how"] {
         sandbox.git(&["commit", "-q", "--allow-empty", "-m", subject]);
     }
-    // The user's own file is no part of the work.
+    // The user's own file is not part of the work.
     sandbox.write("mine.txt", "notes\n");
     let arguments = ["start", "--kind", "small", "--goal", "write two files", "--session", SESSION];
     let output = pipeline(&sandbox, &arguments);
@@ -36,7 +36,7 @@ fn commit(sandbox: &Sandbox, subject: &str, files: &[&str]) {
 
 /// Both files of the plan are written, and one Stop has said that they are not committed.
 fn worked(options: &str, plan: &str) -> Sandbox {
-    let sandbox = asked(options, plan);
+    let sandbox = approved(options, plan);
     sandbox.write("one.txt", "one\n");
     sandbox.write("two.txt", "two\n");
     let reason = stop(&sandbox).expect("the work is not committed");
@@ -95,7 +95,7 @@ fn an_instruction_is_whole_however_many_files_it_is_about() {
     assert!(reason.contains("then make them with git; nothing else is missing"), "{reason}");
 }
 
-/// A plan whose commands look at a whole, so that single commits can break it.
+/// A plan whose commands check the whole, so that single commits can break it.
 const WHOLE: &str = "\
 # PLAN: whole
 
@@ -147,7 +147,7 @@ fn an_acceptance_command_need_not_pass_before_its_commit_but_stays_passed() {
 #[test]
 fn what_needs_files_without_a_commit_is_a_gap_and_no_verified_commit() {
     let plan = PLAN.replace("test -f one.txt", "test -f installed.local");
-    let sandbox = asked("  sync: {verify_each: true}\n", &plan);
+    let sandbox = approved("  sync: {verify_each: true}\n", &plan);
     sandbox.write("installed.local", "a package\n");
     sandbox.write("two.txt", "two\n");
     assert!(stop(&sandbox).is_some());
@@ -204,7 +204,7 @@ fn a_proposal_of_commits_is_compared_with_the_changed_files() {
 
 #[test]
 fn a_pull_request_is_opened_only_when_a_person_asks_for_it() {
-    let mut sandbox = asked("  sync: {commits: true}\n", PLAN);
+    let mut sandbox = approved("  sync: {commits: true}\n", PLAN);
     let shown = pipeline(&sandbox, &["pr"]);
     assert!(shown.stdout.starts_with("two files\n\n> write two files\n"), "{shown:#?}");
     let gh = sandbox.base().join("bin/gh");
@@ -227,7 +227,7 @@ fn a_pull_request_is_opened_only_when_a_person_asks_for_it() {
 
 #[test]
 fn what_workers_learned_is_in_the_memory_when_a_pipeline_ends() {
-    let sandbox = asked("  sync: {commits: false}\n", PLAN);
+    let sandbox = approved("  sync: {commits: false}\n", PLAN);
     sandbox.write("one.txt", "one\n");
     let mut input = sandbox.payload("SubagentStop");
     input["agent_type"] = "moai-ralph:worker".into();

@@ -31,7 +31,7 @@ pub(crate) fn delta_from(
 ) -> Delta {
     let lines = before
         .and_then(|set| set.first())
-        .and_then(|finding| engine.ledger().lines.of(finding.content_hash));
+        .and_then(|finding| engine.ledger().lines.get(finding.content_hash));
     match (before, lines) {
         (Some(set), Some(lines)) => {
             Delta::by_line_map(&lines, set, &LineHashes::from_text(text), now)
@@ -40,8 +40,7 @@ pub(crate) fn delta_from(
     }
 }
 
-/// What a result is compared with; `can_overlay` tells whether the text before the edit may still be
-/// measured.
+/// The baseline of a result; `can_overlay` is true if the text before the edit may still be measured.
 pub(crate) fn edit_baseline(
     engine: &Engine,
     root: &Path,
@@ -99,7 +98,7 @@ pub(crate) fn delta_from_baseline(
         }
         EditBaseline::OthersChanged => earlier.unwrap_or_default().to_vec(),
         EditBaseline::OlderText => {
-            let measured_lines = before.measured.and_then(|hash| engine.ledger().lines.of(hash));
+            let measured_lines = before.measured.and_then(|hash| engine.ledger().lines.get(hash));
             measured_lines.map_or_else(Vec::new, |lines| {
                 carry_findings(earlier.unwrap_or_default(), &lines, &lines_before)
             })

@@ -65,8 +65,8 @@ struct AttributedResult {
 }
 
 impl EditMeasurement {
-    /// Asks the server. The task ends when the answer is there, or after the inline wait; then the
-    /// measurement goes on in the background.
+    /// Asks the server. The task ends when the answer has arrived, or after the inline wait; then the
+    /// measurement continues in the background.
     pub(crate) fn start(
         edit: &Arc<EditSession>,
         selection: ServerSelection,
@@ -127,7 +127,7 @@ impl EditMeasurement {
             self.report_later(answer);
             return feedback.with_gap(gap, true);
         };
-        let Ok(measured) = answered else { return SensorFeedback::lost(feedback.sensor) };
+        let Ok(measured) = answered else { return SensorFeedback::after_panic(feedback.sensor) };
         let gap = measured.result.gap.clone();
         let is_usable = measured.result.has_usable_findings();
         if is_usable {
@@ -141,7 +141,9 @@ impl EditMeasurement {
                 self.report_attribution_later(attribution);
                 return feedback.with_gap(gap, true);
             };
-            let Ok(attributed) = attributed else { return SensorFeedback::lost(feedback.sensor) };
+            let Ok(attributed) = attributed else {
+                return SensorFeedback::after_panic(feedback.sensor);
+            };
             // No baseline means that a newer edit of the file is reported instead.
             if self.take_baseline().is_none() {
                 return feedback;
@@ -169,7 +171,7 @@ impl EditMeasurement {
     /// Waits for the answer in the background and queues it for the reader.
     fn report_later(self, answer: JoinHandle<MeasuredSnapshot>) {
         let job = self.edit.engine.job();
-        let patience = self
+        let limit = self
             .edit
             .engine
             .ledger()
@@ -179,11 +181,11 @@ impl EditMeasurement {
         tokio::spawn(async move {
             let _job = job;
             let hash = self.edit.snapshot.hash;
-            match timeout(patience, answer).await {
+            match timeout(limit, answer).await {
                 Ok(Ok(measured)) => self.queue_result(measured).await,
                 Ok(Err(_)) => self.queue_gap(hash, panic_gap()).await,
                 Err(_) => {
-                    let detail = format!("no answer within {} s", patience.as_secs());
+                    let detail = format!("no answer within {} s", limit.as_secs());
                     self.queue_gap(hash, Gap::new(Cause::TimedOut, detail)).await;
                 }
             }
@@ -329,7 +331,7 @@ fn last_results(
     }
 }
 
-/// Measures until the result is about the bytes on disk, of this file and of all others.
+/// Measures until the result is about the bytes on disk, of this file and of all other files.
 async fn measure_current_bytes(
     edit: Arc<EditSession>,
     selection: ServerSelection,
@@ -349,7 +351,7 @@ async fn measure_current_bytes(
     let first = [snapshot];
     let lane = MeasureLane::Interactive;
     let servers = MeasuredServers::One { selection: Box::new(selection.clone()), lane };
-    // A formatter, or a later edit whose own hook is on its way, may replace the bytes: only the
+    // A formatter, or a later edit whose own hook has not arrived yet, may replace the bytes: only the
     // present ones count.
     let settled = measure_settled(engine, project, &first, servers, asked_at).await;
     let SettledMeasurement { mut snapshots, mut results, disk } = settled;

@@ -59,7 +59,7 @@ pub(crate) struct SensorFeedback {
     pub(crate) sensor: String,
     pub(crate) delta: Delta,
     pub(crate) gap: Option<Gap>,
-    /// Whether the gap is reported even if the session knows it and nothing else is reported.
+    /// True if the gap is reported even if the session knows it and nothing else is reported.
     pub(crate) must_report: bool,
 }
 
@@ -95,8 +95,8 @@ impl EditSession {
         *self.disk_epoch.get_or_init(poll).await
     }
 
-    /// Whether the edit changed no byte of a file that all language servers have already measured,
-    /// and no other file changed since: then no server is asked.
+    /// True if the edit changed no byte of a file that all language servers have already measured, and no
+    /// other file changed since: then no server is asked.
     pub(crate) async fn is_already_reported(&self) -> bool {
         let has_same_text = match &self.text_before {
             TextBeforeEdit::Text(text) => {
@@ -173,7 +173,7 @@ impl EditSession {
     pub(crate) async fn feedback(&self, servers: Vec<RunningSensor>) -> EditFeedback {
         let mut sensors: Vec<SensorFeedback> = self.scan_feedback().await.into_iter().collect();
         for RunningSensor { sensor, feedback } in servers {
-            sensors.push(feedback.await.unwrap_or_else(|_| SensorFeedback::lost(sensor)));
+            sensors.push(feedback.await.unwrap_or_else(|_| SensorFeedback::after_panic(sensor)));
         }
         let mut feedback = EditFeedback::new(self.snapshot.path.clone());
         for SensorFeedback { sensor, delta, gap, must_report } in sensors {
@@ -203,7 +203,7 @@ impl EditSession {
         let language = language(engine, session);
         feedback.earlier_fixes =
             earlier_fix_lines(engine, project, session, feedback, language).await;
-        // What others wrote since is not in the edit's texts.
+        // The edit's texts do not include what other programs have written since.
         let before = if snapshot.hash == measured {
             self.text_before.clone()
         } else {
@@ -241,9 +241,9 @@ impl EditSession {
         Some(feedback)
     }
 
-    /// The scan's findings before the edit; `None` if they are unknown. The text that the host supplies
-    /// makes the delta this edit's alone, even for a file that was never scanned or that others wrote
-    /// in between.
+    /// The scan's findings before the edit; `None` if they are unknown. The text that the host supplies makes
+    /// the delta this edit's alone, even for a file that was never scanned or that another program wrote in
+    /// between.
     async fn scan_before(&self) -> Option<Vec<Finding>> {
         let path = self.snapshot.path.clone();
         let known =
@@ -282,13 +282,12 @@ impl SensorFeedback {
         Self { sensor, ..Self::default() }
     }
 
-    /// Adds a gap.
     pub(crate) fn with_gap(self, gap: Gap, must_report: bool) -> Self {
         Self { gap: Some(gap), must_report, ..self }
     }
 
     /// The result was lost to a panic.
-    pub(crate) fn lost(sensor: String) -> Self {
+    pub(crate) fn after_panic(sensor: String) -> Self {
         Self::new(sensor).with_gap(panic_gap(), true)
     }
 }

@@ -33,13 +33,13 @@ impl LineCache {
         }
     }
 
-    /// Whether the lines of the text with this hash are cached.
+    /// True if the lines of the text with this hash are cached.
     pub(crate) fn has(&self, hash: ContentHash) -> bool {
         self.texts.contains_key(&hash)
     }
 
     /// The lines of the text with this hash.
-    pub(crate) fn of(&self, hash: ContentHash) -> Option<LineHashes> {
+    pub(crate) fn get(&self, hash: ContentHash) -> Option<LineHashes> {
         self.texts.get(&hash).cloned()
     }
 }
@@ -59,7 +59,7 @@ mod tests {
                 hash
             })
             .collect();
-        let known: Vec<bool> = hashes.iter().map(|hash| kept.of(*hash).is_some()).collect();
+        let known: Vec<bool> = hashes.iter().map(|hash| kept.get(*hash).is_some()).collect();
         assert_eq!(known, [false, false, true]);
         assert!(kept.line_count <= LINE_HASHES_MAX);
     }

@@ -29,7 +29,7 @@ pub(crate) async fn handle(
     let found =
         engine.store.find_loop(&project.key, &project.root, LoopQuery::Id(id.clone())).await;
     let branch = match found {
-        Ok(Some(state)) if state.status.is_active() => return is_active(&id),
+        Ok(Some(state)) if state.status.is_active() => return refuse_active(&id),
         Ok(Some(state)) => state.branch,
         Ok(None) => return forget_lost(engine, &project, id, select.json).await,
         // An unreadable loop can be removed as well.
@@ -43,7 +43,7 @@ pub(crate) async fn handle(
     };
     match engine.store.remove_loop(&project.key, id.clone()).await {
         Ok(LoopRemoval::Removed) => CommandReply::success(forgotten(&id, checkpoints, select.json)),
-        Ok(LoopRemoval::StillActive) => is_active(&id),
+        Ok(LoopRemoval::StillActive) => refuse_active(&id),
         Ok(LoopRemoval::NotFound) => no_such_loop(),
         Err(error) => failure_reply(&error),
     }
@@ -94,7 +94,7 @@ async fn forget_files(
     checkpoints::forget_all(engine, project, id).await
 }
 
-fn is_active(id: &str) -> CommandReply {
+fn refuse_active(id: &str) -> CommandReply {
     let text =
         format!("moai-ralph: loop {id} is active; cancel it first: moai-ralph loop cancel {id}");
     CommandReply::failure(REFUSED, &text)

@@ -26,7 +26,7 @@ pub(super) struct AskedForget {
     pub(super) apply: bool,
 }
 
-/// What is to be forgotten.
+/// Selection of the observations to forget.
 #[derive(Clone)]
 struct ForgetTarget {
     ids: Vec<String>,
@@ -44,7 +44,8 @@ impl ForgetTarget {
             return Ok(database.rows_of_ids(&self.ids)?.into_iter().flatten().collect());
         }
         if let Some(query) = &self.query {
-            // A deletion must not reach what is only similar, or has the parts of a name apart.
+            // A deletion must not reach observations that are only similar, or contain the parts of a name
+            // apart.
             return rows_with_all_units(database, &self.filter, query);
         }
         let mut rows = Vec::new();
@@ -76,13 +77,14 @@ pub(super) async fn forget(
         status: if asked.apply { "done" } else { "preview" },
         ..MemoryChangeDocument::default()
     };
-    // What was noted before may repeat what is to be forgotten.
+    // Pending notes may repeat the content to forget.
     engine.recorder.flush(Duration::from_millis(FORGET_FLUSH_MS_MAX)).await;
     if engine.memory.exists() {
         // Spooled observations are stored first, and shown too.
         let looked = target.clone();
-        let preview =
-            move |database: &mut dyn MemoryDatabase<Error = StoreError>| look_at(database, &looked);
+        let preview = move |database: &mut dyn MemoryDatabase<Error = StoreError>| {
+            select_observations(database, &looked)
+        };
         let selected = engine.memory.for_command().write(preview).await?;
         document.observations = selected.count;
         document.ids = selected.first.iter().map(|it| it.id.clone()).collect();
@@ -100,7 +102,7 @@ pub(super) async fn forget(
     Ok(reply(json_text(&document), text, json))
 }
 
-/// What a target selects in the memory.
+/// The observations of the memory that a target selects.
 struct SelectedObservations {
     count: u64,
     first: Vec<StoredObservation>,
@@ -108,7 +110,7 @@ struct SelectedObservations {
     unknown: Vec<String>,
 }
 
-fn look_at(
+fn select_observations(
     database: &mut dyn MemoryDatabase<Error = StoreError>,
     target: &ForgetTarget,
 ) -> Result<SelectedObservations, StoreError> {

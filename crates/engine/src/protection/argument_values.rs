@@ -1,5 +1,5 @@
-//! What the arguments of a server's tool may name, by their values: servers choose the names of their
-//! arguments, so a name only says that a value is a text, a command, or something that a tool reads.
+//! Paths and commands in the argument values of a server's tool: servers choose the names of their arguments,
+//! so a name only shows that a value is a text, a command, or something that a tool reads.
 
 use moai_base::limits::{FILE_ARGUMENT_DEPTH_MAX, FILE_ARGUMENTS_MAX};
 use moai_base::path::percent_decoded;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::mcp_files::{ToolNature, words_of};
 
-/// Names of arguments with text of a document or for a reader, without case, `_` and `-`.
+/// Names of arguments that hold text of a document or for a reader, without case, `_` and `-`.
 const TEXTS: &[&str] = &[
     "body",
     "comment",
@@ -59,7 +59,7 @@ const TEXTS: &[&str] = &[
 ];
 /// Those of them that tools run.
 const RUN_TEXTS: &[&str] = &["body", "content", "contents", "query", "text", "texts"];
-/// Names of arguments with a command or a program.
+/// Names of arguments that hold a command or a program.
 const COMMANDS: &[&str] = &[
     "cmd",
     "cmdline",
@@ -76,12 +76,12 @@ const COMMANDS: &[&str] = &[
     "shell",
     "sourcecode",
 ];
-/// Names of arguments with a program, and of those with its arguments.
+/// Names of arguments that hold a program, and of those that hold its arguments.
 const PROGRAMS: &[&str] = &["bin", "binary", "cmd", "command", "executable", "program"];
 const PROGRAM_ARGUMENTS: &[&str] = &["args", "arguments", "argv", "parameters", "params"];
-/// Beginnings of names of arguments with a file that a tool makes though it reads.
+/// Prefixes of argument names for a file that a tool makes although it reads.
 const OUTPUTS: &[&str] = &["dest", "download", "export", "out", "save", "write"];
-/// Beginnings of names of arguments with what is copied.
+/// Prefixes of argument names for the source of a copy.
 const SOURCES: &[&str] = &["from", "input", "old", "source", "src"];
 /// Schemes that lead to other machines.
 const REMOTE_SCHEMES: &[&str] =
@@ -100,21 +100,21 @@ const PATCH_HEADERS: &[&str] = &[
 /// Longest value that may be a path, in bytes.
 const PATH_BYTES_MAX: usize = 4_096;
 
-/// What a value is.
+/// Meaning of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ValueKind {
     /// A path, or anything else.
     Plain,
     Text,
     Command,
-    /// What a tool reads.
+    /// A file that a tool reads.
     Read,
 }
 
 /// The paths and commands in the arguments of a tool.
 #[derive(Default)]
 pub(super) struct ArgumentValues {
-    /// As the agent names them.
+    /// The paths as the agent wrote them.
     pub(super) paths: Vec<String>,
     /// Texts in the language of a shell or of a program.
     pub(super) commands: Vec<String>,
@@ -123,14 +123,14 @@ pub(super) struct ArgumentValues {
 }
 
 impl ArgumentValues {
-    pub(super) fn of(arguments: &Value, nature: ToolNature) -> Self {
+    pub(super) fn from_arguments(arguments: &Value, nature: ToolNature) -> Self {
         let mut values = Self::default();
         let kind = if nature == ToolNature::Reads { ValueKind::Read } else { ValueKind::Plain };
         values.add(arguments, kind, nature, FILE_ARGUMENT_DEPTH_MAX);
         values
     }
 
-    /// What the commands write. Of a text that only may be a command, what is known to write counts.
+    /// The writes of the commands. In a text that may or may not be a command, only certain writes count.
     pub(super) fn shell_writes(&self) -> Vec<ShellWrite> {
         let possible = self.possible_commands.iter().filter(|text| begins_with_program(text));
         let possible = possible.flat_map(|text| shell_writes(text)).filter(|it| it.is_known);
@@ -217,7 +217,7 @@ impl ArgumentValues {
         }
     }
 
-    /// Adds a value, and what it becomes without quotes, scheme, escapes and positions.
+    /// Adds a value, and its variants without quotes, scheme, escapes and positions.
     fn add_paths(&mut self, text: &str) {
         // Hosts end a path there, if they take it.
         let text = text.split('\0').next().unwrap_or_default();
@@ -249,7 +249,7 @@ impl ArgumentValues {
     }
 }
 
-/// Whether one of these arguments is a text of a document.
+/// True if one of these arguments is a text of a document.
 pub(super) fn has_texts(arguments: &Value) -> bool {
     let mut names = arguments.as_object().into_iter().flatten().map(|(name, _)| plain_name(name));
     names.any(|name| TEXTS.contains(&name.as_str()))
@@ -323,7 +323,7 @@ mod tests {
     use super::*;
 
     fn paths(arguments: &Value) -> Vec<String> {
-        ArgumentValues::of(arguments, ToolNature::Writes).paths
+        ArgumentValues::from_arguments(arguments, ToolNature::Writes).paths
     }
 
     #[test]
@@ -362,13 +362,13 @@ mod tests {
     #[test]
     fn commands_are_put_together() {
         let commands = |arguments: &Value| {
-            let values = ArgumentValues::of(arguments, ToolNature::Writes);
+            let values = ArgumentValues::from_arguments(arguments, ToolNature::Writes);
             values.commands.join("; ")
         };
         assert_eq!(commands(&json!({"command": "rm", "args": ["a b"]})), "'rm' 'a b'");
         assert_eq!(commands(&json!({"cmd": ["rm", "a"]})), "'rm' 'a'");
         assert_eq!(commands(&json!({"text": "rm a"})), "");
-        let run = ArgumentValues::of(&json!({"text": "rm a"}), ToolNature::Runs);
+        let run = ArgumentValues::from_arguments(&json!({"text": "rm a"}), ToolNature::Runs);
         assert_eq!(run.commands, ["rm a"]);
     }
 

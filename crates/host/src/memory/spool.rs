@@ -28,7 +28,6 @@ pub(super) struct Spool {
 #[derive(Debug)]
 pub(super) struct LockedSpool {
     path: PathBuf,
-    /// Holds the lock.
     file: File,
 }
 
@@ -51,13 +50,13 @@ impl Spool {
         self.path.with_extension("taken")
     }
 
-    /// The spooled observations, in a file that is closed to new ones: storing them takes long, and
-    /// observations that arrive meanwhile go into a new file. `None` if there are none, or if another
-    /// process is storing them.
+    /// Closes the file of spooled observations to new ones and returns it: storing them takes long, and
+    /// observations that arrive meanwhile go into a new file. `None` if it is empty, or if another process is
+    /// storing them.
     pub(super) fn take(&self) -> Result<Option<LockedSpool>, StoreError> {
         let path = self.taken_path();
         let failed = |error: io::Error| unavailable(&path, &error);
-        // Left by a process that ended, or in the hands of one that runs.
+        // Left by a process that ended, or in use by a running one.
         match open(OpenOptions::new().read(true), &path) {
             Ok(file) if file.try_lock().is_ok() => {
                 return Ok(is_still_named(&file, &path).then_some(LockedSpool { path, file }));
@@ -73,8 +72,10 @@ impl Spool {
 
     /// Adds observations, durably.
     pub(super) fn append(&self, observations: &[NewObservation]) -> io::Result<()> {
-        let lines: Vec<String> =
-            observations.iter().map(|it| SpoolLine::of(it).text()).collect::<Result<_, _>>()?;
+        let lines: Vec<String> = observations
+            .iter()
+            .map(|it| SpoolLine::from_observation(it).text())
+            .collect::<Result<_, _>>()?;
         if let Some(folder) = self.path.parent() {
             private_dir(folder)?;
         }
@@ -128,7 +129,6 @@ impl LockedSpool {
         Ok(observations)
     }
 
-    /// Removes the file.
     pub(super) fn remove(self) -> Result<(), StoreError> {
         fs::remove_file(&self.path).map_err(|error| unavailable(&self.path, &error))
     }
@@ -195,7 +195,7 @@ struct SpoolLine {
 }
 
 impl SpoolLine {
-    fn of(observation: &NewObservation) -> Self {
+    fn from_observation(observation: &NewObservation) -> Self {
         let texts = |texts: &[CleanText]| texts.iter().map(|it| it.as_str().to_owned()).collect();
         Self {
             external_id: observation.external_id.clone(),

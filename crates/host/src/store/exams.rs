@@ -1,5 +1,5 @@
-//! The tables of frozen exams, one per loop, with the frozen texts. They are outside the work tree,
-//! out of reach of the agent's edits.
+//! The tables of frozen exams, one per loop, with the frozen texts. They are outside the working tree, out of
+//! reach of the agent's edits.
 
 use std::collections::BTreeMap;
 
@@ -45,8 +45,8 @@ impl Store {
         self.write(project, move |transaction| write_exam(transaction, &id, &exam, &texts)).await
     }
 
-    /// Gives a new loop the whole exam of an earlier one, with what that loop's session wrote of it. False if
-    /// that exam is gone.
+    /// Gives a new loop the whole exam of an earlier one, with the changes of that loop's session. False if
+    /// the earlier exam no longer exists.
     pub async fn continue_exam(
         &self,
         project: &ProjectKey,
@@ -69,8 +69,7 @@ impl Store {
         .await
     }
 
-    /// The exam of a loop with the files in these roles, without their texts; `None` if the loop
-    /// has none.
+    /// The exam of a loop with the files in these roles, without their texts; `None` if the loop has no exam.
     pub async fn find_exam(
         &self,
         project: &ProjectKey,
@@ -180,7 +179,7 @@ pub(super) fn write_exam(
             path.as_str(),
             file.role.as_str(),
             file.hash.as_bytes().as_slice(),
-            whole(file.stamp.0),
+            sql_integer(file.stamp.0),
             file.stamp.1,
             texts.get(path)
         ])?;
@@ -209,7 +208,7 @@ fn insert(at: &Transaction<'_>, id: &str, exam: &Exam) -> Result<(), StoreError>
     let plan = encode(&exam.plan)?;
     at.execute(
         "INSERT INTO exams (loop_id, frozen_ms, is_cut, plan) VALUES (?1, ?2, ?3, ?4)",
-        params![id, whole(exam.frozen_ms), exam.is_truncated, plan],
+        params![id, sql_integer(exam.frozen_ms), exam.is_truncated, plan],
     )?;
     Ok(())
 }
@@ -272,16 +271,16 @@ fn put_counts(
         params![
             id,
             name,
-            whole(counts.passed),
-            whole(counts.failed),
-            whole(counts.skipped),
-            counts.duration_ms.map(whole)
+            sql_integer(counts.passed),
+            sql_integer(counts.failed),
+            sql_integer(counts.skipped),
+            counts.duration_ms.map(sql_integer)
         ],
     )?;
     Ok(())
 }
 
-fn whole(number: u64) -> i64 {
+fn sql_integer(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 

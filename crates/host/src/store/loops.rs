@@ -28,7 +28,6 @@ pub enum LoopQuery {
     /// The active loop of a session, else the unclaimed active one, else the session's last one.
     /// One query, because it runs at every Stop.
     ForStop(String),
-    /// By id.
     Id(String),
     /// The last loop of a session, active or not.
     LatestOf(String),
@@ -50,7 +49,6 @@ pub enum LoopRemoval {
 /// Outcome of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SaveOutcome {
-    /// Saved durably.
     Saved,
     /// The loop was changed or ended meanwhile; nothing was written.
     Overtaken,
@@ -113,7 +111,7 @@ impl Store {
                     next.session_id,
                     next.status.as_str(),
                     encode(&next)?,
-                    whole(next.updated_ms)
+                    sql_integer(next.updated_ms)
                 ],
             )?;
             add_record(transaction, &next.id, before)?;
@@ -178,8 +176,7 @@ impl Store {
         .await
     }
 
-    /// Hides a loop with unreadable state, so that its session can start another one; its row is
-    /// kept.
+    /// Hides a loop with unreadable state, so that its session can start a different one; its row is kept.
     pub async fn set_loop_aside(&self, project: &ProjectKey, id: String) -> Result<(), StoreError> {
         self.write_with_marker(project, move |transaction| {
             let change = MarkerChange::end(transaction, &id)?;
@@ -223,8 +220,8 @@ fn insert(at: &Transaction<'_>, root: &str, state: &LoopState) -> Result<(), Sto
             state.session_id,
             state.status.as_str(),
             encode(&state.clone().without_secrets())?,
-            whole(state.created_ms),
-            whole(state.updated_ms)
+            sql_integer(state.created_ms),
+            sql_integer(state.updated_ms)
         ],
     )?;
     add_record(at, &state.id, None)
@@ -303,7 +300,7 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-fn whole(ms: u64) -> i64 {
+fn sql_integer(ms: u64) -> i64 {
     i64::try_from(ms).unwrap_or(i64::MAX)
 }
 

@@ -1,10 +1,9 @@
-//! The table of pipelines. A root has at most one active pipeline. A change is written only over the
-//! state it was computed from, so that a cancelled pipeline is never revived.
+//! The table of pipelines. A root has at most one active pipeline. A change is written only over the state it
+//! was computed from, so that a cancelled pipeline is never revived.
 //!
-//! While a pipeline is active, a file with its root is in a folder of its own, and one for
-//! each of its worktrees at work. Hooks look there
-//! before anything else, so that they cost nothing without a pipeline. The file decides nothing: one
-//! that was left over costs a question to the daemon.
+//! While a pipeline is active, a file with its root is in a separate folder, and one for each of its
+//! worktrees in use. Hooks check that folder first, so that they cost nothing without a pipeline. The file
+//! decides nothing: one that was left over costs a question to the daemon.
 
 use std::fs;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -50,8 +49,8 @@ impl Store {
                     state.loop_id,
                     state.is_active(),
                     encode(&state)?,
-                    whole(state.created_ms),
-                    whole(state.updated_ms)
+                    sql_integer(state.created_ms),
+                    sql_integer(state.updated_ms)
                 ],
             )?;
             Ok(())
@@ -85,7 +84,7 @@ impl Store {
                     next.loop_id,
                     next.is_active(),
                     encode(&next)?,
-                    whole(next.updated_ms)
+                    sql_integer(next.updated_ms)
                 ],
             )?;
             let sql = "SELECT root FROM pipelines WHERE id = ?1";
@@ -113,7 +112,6 @@ impl Store {
         self.threads.home().join(MARKS_FOLDER).join(id)
     }
 
-    /// Finds a pipeline.
     pub async fn find_pipeline(
         &self,
         project: &ProjectKey,
@@ -155,8 +153,8 @@ struct PipelineRow {
 /// The folder of the marks, below the state folder.
 const MARKS_FOLDER: &str = "pipelines";
 
-/// Whether a pipeline is active in one of these folders or above it. Reads one folder, and nothing
-/// else where no pipeline is active.
+/// True if a pipeline is active in one of these folders or above it. Reads one folder, and nothing else if no
+/// pipeline is active.
 #[must_use]
 pub fn has_active_pipeline(state: &Path, folders: impl FnOnce() -> Vec<PathBuf>) -> bool {
     let Ok(marks) = fs::read_dir(state.join(MARKS_FOLDER)) else { return false };
@@ -171,7 +169,7 @@ pub fn has_active_pipeline(state: &Path, folders: impl FnOnce() -> Vec<PathBuf>)
         && folders().iter().any(|folder| roots.iter().any(|root| folder.starts_with(root)))
 }
 
-/// A mark that cannot be written leaves source files unguarded, which the log says.
+/// If the mark cannot be written, source files are unguarded; the log reports it.
 fn write_mark(mark: &Path, root: &Path) {
     if fs::read(mark).is_ok_and(|known| known == root.as_os_str().as_bytes()) {
         return;
@@ -224,6 +222,6 @@ fn decode(id: &str, state: &str) -> Result<PipelineState, StoreError> {
         .map_err(|error| StoreError::Unavailable(format!("pipeline {id} cannot be read ({error})")))
 }
 
-fn whole(ms: u64) -> i64 {
+fn sql_integer(ms: u64) -> i64 {
     i64::try_from(ms).unwrap_or(i64::MAX)
 }

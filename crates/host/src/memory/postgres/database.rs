@@ -21,8 +21,8 @@ use super::connection::{Parameter, PostgresConnection};
 use super::filter::{FULFILS_FILTER, FilterValues, IS_IN_PROJECTS, IS_VISIBLE, storable};
 use super::retention::{DROPPED, FOLDED};
 use super::rows::{
-    ID_MARK, OBSERVATION_COLUMNS, count, in_order, injection, injection_json, is_new, kind_count,
-    matched_row, matching_row, number, observation_json, optional_row_numbers, project,
+    ID_MARK, OBSERVATION_COLUMNS, count, in_order, injection, injection_json, inserted_row,
+    kind_count, matched_row, matching_row, number, observation_json, optional_row_numbers, project,
     row_numbers, session, value,
 };
 use super::text_search::questions;
@@ -76,7 +76,7 @@ impl PostgresTransaction<'_> {
 
     /// The rows of a filter, in this order of SQL.
     fn rows_of(&mut self, filter: &ObservationFilter, order: &str) -> Result<Vec<i64>, StoreError> {
-        let values = FilterValues::of(filter);
+        let values = FilterValues::from_filter(filter);
         let sql = format!(
             "SELECT o.id FROM moai_ralph.projects AS p
              JOIN moai_ralph.observations AS o ON o.project = p.id
@@ -93,7 +93,7 @@ impl PostgresTransaction<'_> {
         rows_max: usize,
         direction: &str,
     ) -> Result<Vec<StoredObservation>, StoreError> {
-        let values = FilterValues::of(filter);
+        let values = FilterValues::from_filter(filter);
         let rows_max = limit(rows_max);
         let order = format!("at_ms {direction}, id {direction} LIMIT $9");
         let sql = format!(
@@ -109,7 +109,7 @@ impl PostgresTransaction<'_> {
     }
 
     fn own_rows_of(&mut self, filter: &ObservationFilter) -> Result<Vec<i64>, StoreError> {
-        let values = FilterValues::of(filter);
+        let values = FilterValues::from_filter(filter);
         let sql = format!(
             "SELECT o.id FROM moai_ralph.projects AS p
              JOIN moai_ralph.observations AS o ON o.project = p.id
@@ -118,7 +118,7 @@ impl PostgresTransaction<'_> {
         row_numbers(&self.ask(&sql, &values.parameters())?)
     }
 
-    /// Digests of the caller that repeat what these rows say: those of their sessions.
+    /// The caller's digests that repeat the content of these rows: those of their sessions.
     fn digests_of(&mut self, rows: &[i64]) -> Result<Vec<i64>, StoreError> {
         let sql = "SELECT d.id FROM (SELECT DISTINCT o.session, o.project
                        FROM moai_ralph.observations AS o WHERE o.id = ANY ($1)
@@ -146,7 +146,7 @@ impl MemoryDatabase for PostgresTransaction<'_> {
             let is_last = parts.peek().is_none();
             let sql = "SELECT number, is_new FROM moai_ralph.add_observations($1::text::jsonb, $2)";
             for row in &self.change(sql, &[(&batch, Type::TEXT), (&is_last, Type::BOOL)])? {
-                let (number, is_new) = is_new(row)?;
+                let (number, is_new) = inserted_row(row)?;
                 let as_new = if is_new { StoredAs::New } else { StoredAs::Repeated };
                 stored.push(as_new(number));
             }
@@ -155,7 +155,7 @@ impl MemoryDatabase for PostgresTransaction<'_> {
     }
 
     fn count(&mut self, filter: &ObservationFilter) -> Result<u64, StoreError> {
-        let values = FilterValues::of(filter);
+        let values = FilterValues::from_filter(filter);
         if values.is_about_projects_only() {
             let sql = "SELECT moai_ralph.count_observations($1)";
             return number(&self.ask(sql, &[values.projects()])?);
@@ -174,7 +174,7 @@ impl MemoryDatabase for PostgresTransaction<'_> {
         expressions: &[Expression],
         rows_max: usize,
     ) -> Result<Vec<MatchingRows>, StoreError> {
-        let values = FilterValues::of(filter);
+        let values = FilterValues::from_filter(filter);
         let mut places: Vec<i32> = Vec::new();
         let mut texts: Vec<String> = Vec::new();
         for (place, expression) in (0..).zip(expressions) {
@@ -184,8 +184,8 @@ impl MemoryDatabase for PostgresTransaction<'_> {
             }
         }
         let limit = limit(rows_max);
-        // The function was made before worktrees were known: it may answer rows of others, which count
-        // when it is asked whether these are all.
+        // The function predates worktrees: it may return rows of other branches, which count against the row
+        // limit.
         let sql = "SELECT m.place, m.number, $8::text IS NULL OR EXISTS (
                        SELECT FROM moai_ralph.observations AS o JOIN moai_ralph.sessions AS s
                        ON s.host_id = o.session AND s.project = o.project
@@ -388,7 +388,7 @@ impl MemoryDatabase for PostgresTransaction<'_> {
         let open: Vec<(i64, i64)> = rows.iter().map(injection).collect::<Result<_, _>>()?;
         let numbers: Vec<i64> = open.iter().map(|(_, row)| *row).collect();
         let observations = self.load(&numbers)?;
-        // One that its author has made private again is not read.
+        // An observation that its author has made private again is not read.
         let injections = open.into_iter().filter_map(|(id, row)| {
             let observation = observations.iter().find(|it| it.row == row)?;
             Some(OpenInjection {
@@ -413,7 +413,7 @@ impl MemoryDatabase for PostgresTransaction<'_> {
     }
 
     fn counts(&mut self, filter: &ObservationFilter) -> Result<MemoryCounts, StoreError> {
-        let values = FilterValues::of(filter);
+        let values = FilterValues::from_filter(filter);
         let of_filter = format!(
             "FROM moai_ralph.projects AS p JOIN moai_ralph.observations AS o ON o.project = p.id
              WHERE {IS_IN_PROJECTS} AND {FULFILS_FILTER}"

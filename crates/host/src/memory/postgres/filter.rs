@@ -6,8 +6,8 @@ use tokio_postgres::types::Type;
 
 use super::connection::Parameter;
 
-/// What the role that logged in may see, of `observations AS o`. The policies of the schema say the
-/// same, but superusers are exempt from them.
+/// Rows of `observations AS o` that the role that logged in may see. The policies of the schema say the same,
+/// but superusers are exempt from them.
 pub(super) const IS_VISIBLE: &str = "(o.author = session_user OR o.visibility = 'team')";
 
 /// The condition on `observations AS o`, except for projects, with [`FilterValues::parameters`].
@@ -26,7 +26,7 @@ pub(super) const FULFILS_FILTER: &str = "(o.author = session_user OR o.visibilit
 /// The condition on `projects AS p`.
 pub(super) const IS_IN_PROJECTS: &str = "($1::text[] IS NULL OR p.key = ANY ($1))";
 
-/// The values of a filter; `None` for what it leaves open.
+/// The values of a filter; `None` for conditions that it does not set.
 #[derive(Debug)]
 pub(super) struct FilterValues {
     projects: Option<Vec<String>>,
@@ -40,7 +40,7 @@ pub(super) struct FilterValues {
 }
 
 impl FilterValues {
-    pub(super) fn of(filter: &ObservationFilter) -> Self {
+    pub(super) fn from_filter(filter: &ObservationFilter) -> Self {
         let text = |text: &Option<String>| text.as_deref().map(storable);
         let kinds: Vec<&str> =
             filter.kinds.iter().map(|kind| ObservationKind::name(*kind)).collect();
@@ -57,7 +57,7 @@ impl FilterValues {
         }
     }
 
-    /// Whether the projects decide alone.
+    /// True if the projects are the only condition.
     pub(super) fn is_about_projects_only(&self) -> bool {
         self.kinds.is_none()
             && self.session.is_none()

@@ -20,7 +20,7 @@ use super::text_search::vector_text;
 use crate::store::StoreError;
 use moai_base::limits::MEMORY_HASH_BYTES;
 
-/// Begins the id of an observation that has none of its own: `obs-17`.
+/// Prefix of the id of an observation that has none of its own: `obs-17`.
 pub(super) const ID_MARK: &str = "obs-";
 
 /// The columns of [`stored_observation`], of `observations AS o` and `projects AS p`.
@@ -44,7 +44,7 @@ pub(super) fn count(row: &Row, column: usize) -> Result<u64, StoreError> {
     Ok(u64::try_from(value::<i64>(row, column)?).unwrap_or(0))
 }
 
-/// The kind of this name. A newer program may know others.
+/// Parses the kind of an observation. A newer program may write unknown ones.
 fn kind(row: &Row, column: usize) -> Result<ObservationKind, StoreError> {
     Ok(ObservationKind::from_name(value(row, column)?).unwrap_or(ObservationKind::Note))
 }
@@ -57,7 +57,7 @@ pub(super) fn optional_row_numbers(rows: &[Row]) -> Result<Vec<Option<i64>>, Sto
     rows.iter().map(|row| value(row, 0)).collect()
 }
 
-pub(super) fn is_new(row: &Row) -> Result<(i64, bool), StoreError> {
+pub(super) fn inserted_row(row: &Row) -> Result<(i64, bool), StoreError> {
     Ok((value(row, 0)?, value(row, 1)?))
 }
 
@@ -140,7 +140,6 @@ pub(super) fn injection(row: &Row) -> Result<(i64, i64), StoreError> {
     Ok((value(row, 0)?, value(row, 1)?))
 }
 
-/// For `add_observations`.
 pub(super) fn observation_json(observation: &NewObservation) -> Value {
     let facts = observation.facts();
     let texts = |texts: &[CleanText]| -> Vec<String> {
@@ -174,7 +173,6 @@ pub(super) fn observation_json(observation: &NewObservation) -> Value {
     })
 }
 
-/// For `record_injections`.
 pub(super) fn injection_json(injection: &Injection) -> Value {
     json!({
         "session": storable(&injection.session),

@@ -15,12 +15,12 @@ pub(super) struct Conditions {
     pub(super) values: Vec<Value>,
     /// Numbers of the projects; `None` if all are meant.
     pub(super) projects: Option<Vec<i64>>,
-    /// Whether it depends on projects and kinds alone, which the index knows.
+    /// True if it depends only on projects and kinds, which the index has.
     pub(super) is_in_index: bool,
 }
 
 impl Conditions {
-    pub(super) fn of(
+    pub(super) fn from_filter(
         connection: &Connection,
         filter: &ObservationFilter,
     ) -> Result<Self, StoreError> {

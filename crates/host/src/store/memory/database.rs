@@ -40,7 +40,7 @@ impl MemoryTransaction<'_> {
     }
 
     fn conditions(&self, filter: &ObservationFilter) -> Result<Conditions, StoreError> {
-        Conditions::of(self.connection, filter)
+        Conditions::from_filter(self.connection, filter)
     }
 
     fn first_by_time(
@@ -86,7 +86,7 @@ impl MemoryTransaction<'_> {
         Ok(forgotten)
     }
 
-    /// Digests that repeat what these rows say: those of their sessions.
+    /// Digests that repeat the content of these rows: those of their sessions.
     fn digests_of(&self, rows: &[i64]) -> Result<BTreeSet<i64>, StoreError> {
         let sql = "SELECT session FROM observations WHERE id = ?1 AND session IS NOT NULL";
         let mut select = self.connection.prepare_cached(sql)?;
@@ -109,7 +109,7 @@ impl MemoryTransaction<'_> {
         Ok(digests)
     }
 
-    /// Sessions and projects of which nothing is left: their names and goals are texts too.
+    /// Removes sessions and projects without observations: their names and goals are texts too.
     fn forget_empty_parents(&self) -> Result<(), StoreError> {
         self.connection.execute_batch(
             "DELETE FROM sessions WHERE NOT EXISTS
