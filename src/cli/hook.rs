@@ -1,7 +1,7 @@
-//! `hook [EVENT]`: reads stdin, asks the daemon, prints one document. Always exits with 0: a failed
-//! hook prints nothing and logs one line; the second in a row says that it is blind.
+//! `hook [EVENT]`: reads stdin, asks the daemon, prints one document. Always exits with 0: a failed hook
+//! prints nothing and logs one line; the second failure in a row is reported to the user.
 
-mod blindness;
+mod outages;
 
 use std::cell::Cell;
 use std::ffi::OsString;
@@ -37,15 +37,15 @@ use moai_protocol::hook::payload_text::{ShortFields, payload_text};
 use moai_protocol::hook::{HookEvent, HookInput, HookOutput};
 use moai_protocol::hosts::answer::{add_to_answer, answer_text};
 use moai_protocol::hosts::{HostKind, agent_variables};
-use moai_report::notice::{self, Blindness};
+use moai_report::notice::{self, DaemonOutage};
 
-/// Stands for the event in the log while none is known.
+/// Event in the log while it is unknown.
 const UNNAMED_EVENT: &str = "?";
 
-/// What the registration of a hook names.
+/// Event and host named in a hook's registration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct NamedHook<'a> {
-    /// The event, such as `stop`; without one the input names it.
+    /// The event, such as `stop`; without one the input decides.
     pub(super) event: Option<&'a str>,
     /// The host, such as `codex`; without one the input tells.
     pub(super) host: Option<&'a str>,
@@ -70,7 +70,7 @@ impl<'a> NamedHook<'a> {
         Some(named)
     }
 
-    /// The payload; what cannot be read has no session, no tool and no prompt.
+    /// The payload; an unreadable one has no session, no tool and no prompt.
     fn parse(&self, input: &str) -> HookInput {
         let host = self.host.and_then(HostKind::from_name);
         HookInput::parse_from(input, host).unwrap_or_default()
@@ -95,12 +95,12 @@ pub(super) fn run(named: NamedHook<'_>) -> u8 {
 
 fn run_with(named: NamedHook<'_>, input: Result<HookText, String>) -> u8 {
     let Ok(caller) = client::hook_caller() else { return 0 };
-    let Some(places) = StateDirs::from_env(&caller.env) else {
+    let Some(dirs) = StateDirs::from_env(&caller.env) else {
         // Nothing can be noted either.
         if named.event == Some("stop") {
             let reason = "neither HOME nor MOAI_RALPH_HOME is set";
             let host = input.map_or_else(|_| HostKind::default(), |it| named.parse(&it.text).host);
-            print(&add_blindness("", host, HookEvent::Stop, reason, Blindness::Nothing));
+            print(&add_outage("", host, HookEvent::Stop, reason, DaemonOutage::Nothing));
         }
         return 0;
     };
@@ -108,26 +108,26 @@ fn run_with(named: NamedHook<'_>, input: Result<HookText, String>) -> u8 {
     let input = match input {
         Ok(HookText { text, is_reduced }) => {
             if is_reduced {
-                log(&places, event, &too_large());
+                log(&dirs, event, &too_large());
             }
             text
         }
         Err(error) => {
-            log(&places, event, &error);
+            log(&dirs, event, &error);
             return 0;
         }
     };
     if let Some(unknown) = named.host.filter(|name| HostKind::from_name(name).is_none()) {
-        log(&places, event, &format!("no host is named {unknown}"));
+        log(&dirs, event, &format!("no host is named {unknown}"));
         return 0;
     }
     if named.event.is_some() {
-        return answer(&places, caller, named, event, input);
+        return answer(&dirs, caller, named, event, input);
     }
     match event_in(&input) {
-        Ok(event) => answer(&places, caller, named, event.name(), input),
+        Ok(event) => answer(&dirs, caller, named, event.name(), input),
         Err(error) => {
-            log(&places, event, &error);
+            log(&dirs, event, &error);
             0
         }
     }
@@ -140,7 +140,7 @@ fn too_large() -> String {
     )
 }
 
-/// The event that a payload names.
+/// The event of a payload.
 fn event_in(input: &str) -> Result<HookEvent, String> {
     let parsed = HookInput::parse(input).map_err(|error| error.to_string())?;
     let name = parsed.hook_event_name.as_str();
@@ -148,7 +148,7 @@ fn event_in(input: &str) -> Result<HookEvent, String> {
 }
 
 fn answer(
-    places: &StateDirs,
+    dirs: &StateDirs,
     caller: CallerContext,
     named: NamedHook<'_>,
     event: &str,
@@ -160,14 +160,14 @@ fn answer(
     // to the process that starts them.
     if std::env::var_os(RECURSION_MARK).is_some()
         && parent_was_started_with(RECURSION_MARK).unwrap_or(true)
-        && !is_of_loop(places, &parsed)
+        && !is_of_loop(dirs, &parsed)
     {
         return 0;
     }
-    if event == "pre-tool-use" && !may_be_denied(places, &caller, &parsed) {
+    if event == "pre-tool-use" && !may_be_denied(dirs, &caller, &parsed) {
         return 0;
     }
-    if event == "subagent-stop" && !has_pipeline(places, &caller, &parsed) {
+    if event == "subagent-stop" && !has_pipeline(dirs, &caller, &parsed) {
         return 0;
     }
     let is_new_session = event == "session-start" && !is_resumed_session(&parsed);
@@ -176,54 +176,54 @@ fn answer(
     let request = DaemonRequest::Hook { event: event.to_owned(), host, input, id, begun_ms };
     let call = DaemonCall { protocol: PROTOCOL_VERSION, caller, request };
     if is_new_session {
-        match start_detached(places) {
+        match start_detached(dirs) {
             Ok(true) => {
-                print(&first_answer(places, &call));
+                print(&first_answer(dirs, &call));
                 return 0;
             }
             Ok(false) => {}
-            Err(error) => log(places, event, &error),
+            Err(error) => log(dirs, event, &error),
         }
     }
     if event == "session-end" {
-        // Without a daemon there is no session state to drop.
-        let _ = ipc_client::call_daemon(places, &call, CallTimeout::new(hook_timeout(event)));
+        // Without a daemon, no session state exists that could be dropped.
+        let _ = ipc_client::call_daemon(dirs, &call, CallTimeout::new(hook_timeout(event)));
         return 0;
     }
     let limit = answer_limit(event, &parsed);
     let asked_ms = client::now_ms();
-    let SilenceChecks { first, again, within } = SilenceChecks::of(event);
+    let SilenceChecks { first, again, within } = SilenceChecks::for_event(event);
     let (is_continued, has_checked) = (Cell::new(false), Cell::new(false));
     let check = || {
-        if ipc_client::continue_stopped_daemon(places) {
+        if ipc_client::continue_stopped_daemon(dirs) {
             is_continued.set(true);
         }
         let is_first = !has_checked.replace(true);
-        if is_first && event == "stop" && !may_have_loop(places, &call.caller, &parsed, asked_ms) {
+        if is_first && event == "stop" && !may_have_loop(dirs, &call.caller, &parsed, asked_ms) {
             AfterSilence::Abandon
-        } else if ipc_client::is_daemon_alive(places, within) {
+        } else if ipc_client::is_daemon_alive(dirs, within) {
             AfterSilence::Wait(again)
         } else {
             AfterSilence::GiveUp
         }
     };
     let timeout = CallTimeout { limit, silence_check: Some((first, &check)) };
-    let answered = client::through_daemon(places, &call, timeout);
+    let answered = client::through_daemon(dirs, &call, timeout);
     let host = parsed.host;
     let known_event = HookEvent::from_name(event);
     let stdout = match answered {
         Ok(reply) => {
-            blindness::note_answer(places, &parsed.session_id);
+            outages::note_answer(dirs, &parsed.session_id);
             reply.stdout
         }
         Err(error) => {
             let reason = error.to_string();
-            log(places, event, &reason);
-            let told = known_event
-                .filter(|event| blindness::note_failure(places, &parsed.session_id, *event));
-            let (stdout, blindness) = answer_without_daemon(places, host, event, call, &error);
+            log(dirs, event, &reason);
+            let told =
+                known_event.filter(|event| outages::note_failure(dirs, &parsed.session_id, *event));
+            let (stdout, outage) = answer_without_daemon(dirs, host, event, call, &error);
             match told {
-                Some(event) => add_blindness(&stdout, host, event, &reason, blindness),
+                Some(event) => add_outage(&stdout, host, event, &reason, outage),
                 None => stdout,
             }
         }
@@ -235,7 +235,7 @@ fn answer(
     0
 }
 
-/// When a hook whose daemon is silent checks whether it is alive.
+/// Times at which a hook with a silent daemon checks whether it is alive.
 struct SilenceChecks {
     /// After this time first.
     first: Duration,
@@ -246,7 +246,7 @@ struct SilenceChecks {
 }
 
 impl SilenceChecks {
-    fn of(event: &str) -> Self {
+    fn for_event(event: &str) -> Self {
         let (first, again, within) = match event {
             "stop" => (HOOK_STOP_SILENCE_MS, HOOK_STOP_ALIVE_MS, DAEMON_ALIVE_BUSY_MS_MAX),
             "subagent-stop" => (HOOK_STOP_ALIVE_MS, HOOK_STOP_ALIVE_MS, DAEMON_ALIVE_BUSY_MS_MAX),
@@ -261,69 +261,69 @@ impl SilenceChecks {
 }
 
 /// Starts a daemon if none listens; returns whether it did.
-fn start_detached(places: &StateDirs) -> Result<bool, String> {
-    client::create_socket_dir(places)?;
+fn start_detached(dirs: &StateDirs) -> Result<bool, String> {
+    client::create_socket_dir(dirs)?;
     let program = current_program().map_err(|error| error.to_string())?;
-    ipc_client::start_daemon_detached(places, &program).map_err(|error| error.to_string())
+    ipc_client::start_daemon_detached(dirs, &program).map_err(|error| error.to_string())
 }
 
-/// The answer of a daemon that was started just now to a new session, which waits only a moment, and
-/// only if there is something to recall: the first prompt gets what comes too late.
-fn first_answer(places: &StateDirs, call: &DaemonCall) -> String {
-    if !MemoryStore::start(places.state.clone()).exists() {
+/// The answer of a newly started daemon to a new session. Waits only a moment, and only if the memory has
+/// observations: a late record goes to the first prompt.
+fn first_answer(dirs: &StateDirs, call: &DaemonCall) -> String {
+    if !MemoryStore::start(dirs.state.clone()).exists() {
         return String::new();
     }
     let started_at = Instant::now();
-    let patience = Duration::from_millis(HOOK_COLD_START_MS_MAX);
-    if !ipc_client::wait_until_listening(places, patience) {
+    let limit = Duration::from_millis(HOOK_COLD_START_MS_MAX);
+    if !ipc_client::wait_until_listening(dirs, limit) {
         return String::new();
     }
-    let rest = patience.saturating_sub(started_at.elapsed());
-    let answered = ipc_client::call_daemon(places, call, CallTimeout::new(rest));
+    let rest = limit.saturating_sub(started_at.elapsed());
+    let answered = ipc_client::call_daemon(dirs, call, CallTimeout::new(rest));
     answered.map(|answer| answer.reply.stdout).unwrap_or_default()
 }
 
-/// Whether a tool call may write something protected or belongs to a pipeline, determined without the
-/// daemon, because this hook runs before every call.
-fn may_be_denied(places: &StateDirs, caller: &CallerContext, input: &HookInput) -> bool {
+/// True if a tool call may write something protected or belongs to a pipeline, determined without the daemon,
+/// because this hook runs before every call.
+fn may_be_denied(dirs: &StateDirs, caller: &CallerContext, input: &HookInput) -> bool {
     let cwd = if input.cwd.is_absolute() { &input.cwd } else { &caller.cwd };
     let project = project_variable(input, caller).map_or(cwd.as_path(), Path::new);
-    let protected = ProtectedPlaces::new(places, &caller.env, project);
+    let protected = ProtectedPlaces::new(dirs, &caller.env, project);
     let written = written_paths(input, &protected, cwd);
     person_only_call(input).is_some()
         || input.answers_itself()
         || may_be_protected(&written, &protected)
         || !swept_by_git(input).is_empty()
-        || may_write(input, &written) && has_pipeline(places, caller, input)
+        || may_write(input, &written) && has_pipeline(dirs, caller, input)
 }
 
-/// Whether a tool writes files itself, or runs a command before which the daemon may look at the files.
+/// True if a tool writes files itself, or runs a command before which the daemon may have to read the files.
 fn may_write(input: &HookInput, written: &[WrittenPath]) -> bool {
     input.tool_input.command.is_some() || !written.is_empty() || writes_anywhere(input)
 }
 
-/// Whether a pipeline is active in a folder of the session, determined without the daemon.
-fn has_pipeline(places: &StateDirs, caller: &CallerContext, input: &HookInput) -> bool {
-    pipelines::has_active_pipeline(&places.state, || session_folders(caller, input))
+/// True if a pipeline is active in a folder of the session, determined without the daemon.
+fn has_pipeline(dirs: &StateDirs, caller: &CallerContext, input: &HookInput) -> bool {
+    pipelines::has_active_pipeline(&dirs.state, || session_folders(caller, input))
 }
 
 fn print(stdout: &str) {
     let _ = std::io::stdout().write_all(stdout.as_bytes());
 }
 
-/// The output of a hook that got no answer, and what it lacks.
+/// The output of a hook without an answer, with the reason.
 fn answer_without_daemon(
-    places: &StateDirs,
+    dirs: &StateDirs,
     host: HostKind,
     event: &str,
     call: DaemonCall,
     error: &CallError,
-) -> (String, Blindness) {
+) -> (String, DaemonOutage) {
     let reason = error.to_string();
     let answer = match error {
         // Looking twice at a call that waits for its permission changes nothing.
         CallError::TimedOut(_) | CallError::DaemonEnded if event == "pre-tool-use" => {
-            return handled_here(places, call, reason);
+            return handled_here(dirs, call, reason);
         }
         // The daemon continues with the request; handling it here would act twice.
         CallError::TimedOut(_) | CallError::DaemonEnded if event == "stop" => {
@@ -332,48 +332,48 @@ fn answer_without_daemon(
         }
         CallError::Abandoned(_) | CallError::TimedOut(_) | CallError::DaemonEnded => String::new(),
         CallError::NoDaemon | CallError::Unusable(_) | CallError::Unresponsive(_) => {
-            return handled_here(places, call, reason);
+            return handled_here(dirs, call, reason);
         }
     };
-    (answer, Blindness::Unanswered)
+    (answer, DaemonOutage::Unanswered)
 }
 
 /// The answer of an engine in this process, which has no language servers because of `reason`.
-fn handled_here(places: &StateDirs, call: DaemonCall, reason: String) -> (String, Blindness) {
+fn handled_here(dirs: &StateDirs, call: DaemonCall, reason: String) -> (String, DaemonOutage) {
     let gap = Gap::new(Cause::Crashed, reason);
-    let reply = client::in_process(places, call.caller, call.request, Some(gap), "");
-    (reply.stdout, Blindness::WithoutServers)
+    let reply = client::in_process(dirs, call.caller, call.request, Some(gap), "");
+    (reply.stdout, DaemonOutage::WithoutServers)
 }
 
-fn add_blindness(
+fn add_outage(
     stdout: &str,
     host: HostKind,
     event: HookEvent,
     reason: &str,
-    blindness: Blindness,
+    outage: DaemonOutage,
 ) -> String {
     let reason = moai_base::foreign_text::one_line(reason, LINE_CHARS_MAX);
-    add_to_answer(host, event, stdout, &notice::blind(&reason, blindness))
+    add_to_answer(host, event, stdout, &notice::daemon_outage(&reason, outage))
 }
 
-fn is_of_loop(places: &StateDirs, input: &HookInput) -> bool {
-    !input.session_id.is_empty() && peek::holds_session(&places.state, &input.session_id)
+fn is_of_loop(dirs: &StateDirs, input: &HookInput) -> bool {
+    !input.session_id.is_empty() && peek::holds_session(&dirs.state, &input.session_id)
 }
 
-/// Whether the session of a Stop may have a loop, or had one when the daemon was asked, determined
-/// without the daemon.
+/// True if the session of a Stop may have a loop, or had one when the daemon was asked, determined without
+/// the daemon.
 fn may_have_loop(
-    places: &StateDirs,
+    dirs: &StateDirs,
     caller: &CallerContext,
     input: &HookInput,
     asked_ms: u64,
 ) -> bool {
     let folders = session_folders(caller, input);
     let (session, since_ms) = (input.session_id.as_str(), asked_ms);
-    peek::may_hold_session(&places.state, &SessionQuery { session, folders: &folders, since_ms })
+    peek::may_hold_session(&dirs.state, &SessionQuery { session, folders: &folders, since_ms })
 }
 
-/// The project's folder, as the host names it in the environment.
+/// The project's folder, as the host sets it in the environment.
 fn project_variable<'c>(input: &HookInput, caller: &'c CallerContext) -> Option<&'c String> {
     input.host.profile().project_variable.and_then(|name| caller.env.get(name))
 }
@@ -385,7 +385,7 @@ fn session_folders(caller: &CallerContext, input: &HookInput) -> Vec<PathBuf> {
     folders.map(|folder| folder.canonicalize().unwrap_or(folder)).collect()
 }
 
-/// How long an answer may take. A prompt that is a command takes as long as one.
+/// Time limit for an answer. A prompt that is a command may take as long as that command.
 fn answer_limit(event: &str, input: &HookInput) -> Duration {
     let is_command = event == "user-prompt-submit" && input.clone().take_typed_command();
     hook_timeout(if is_command { "user-prompt-expansion" } else { event })
@@ -405,7 +405,7 @@ fn hook_timeout(event: &str) -> Duration {
 /// The input of a hook.
 struct HookText {
     text: String,
-    /// Whether it was too large, so that its long fields are missing.
+    /// True if the input was too large, so that its long fields are missing.
     is_reduced: bool,
 }
 
@@ -438,15 +438,15 @@ fn short_fields(begin: &[u8], rest: impl Read) -> std::io::Result<Vec<u8>> {
     }
 }
 
-/// Whether the session start continues or replaces a session that may own a loop.
+/// True if the session start continues or replaces a session that may own a loop.
 fn is_resumed_session(input: &HookInput) -> bool {
     matches!(input.source.as_str(), "resume" | "clear" | "compact" | "fork")
 }
 
 /// Logs one line, without any of the input.
-fn log(places: &StateDirs, event: &str, message: &str) {
-    let path = places.log_folder().join("hook.log");
-    let _ = moai_host::files::private_dir(&places.log_folder());
+fn log(dirs: &StateDirs, event: &str, message: &str) {
+    let path = dirs.log_folder().join("hook.log");
+    let _ = moai_host::files::private_dir(&dirs.log_folder());
     if path.metadata().is_ok_and(|meta| meta.len() > LOG_BYTES_MAX) {
         let _ = std::fs::rename(&path, path.with_extension("log.1"));
     }

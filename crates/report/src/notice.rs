@@ -4,13 +4,13 @@ use std::path::Path;
 
 use super::sanitized_name;
 
-/// Options that cannot be used; the error names file, line and key.
+/// Options that cannot be used; the error has file, line and key.
 #[must_use]
 pub fn default_options(error: &str) -> String {
     format!("[moai-ralph] {error}. Default options are used until this is fixed.")
 }
 
-/// A folder is no project, so nothing is measured there.
+/// A folder is not a project, so nothing is measured there.
 #[must_use]
 pub fn no_project(folder: &Path) -> String {
     format!(
@@ -20,30 +20,30 @@ pub fn no_project(folder: &Path) -> String {
     )
 }
 
-/// The session's folder is no project.
+/// The session's folder is not a project.
 #[must_use]
 pub fn measures_nothing(folder: &Path) -> String {
     format!("[moai-ralph] nothing is measured here: {}", no_project(folder))
 }
 
-/// What hooks do that get no answer of a daemon.
+/// What hooks can do without an answer from the daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Blindness {
+pub enum DaemonOutage {
     /// Nothing.
     Nothing,
-    /// They report nothing, because the daemon has their request and may still be at work.
+    /// They report nothing, because the daemon has their request and may still be working on it.
     Unanswered,
-    /// They do without language servers what they can.
+    /// They work without language servers.
     WithoutServers,
 }
 
 /// Hooks of this session got no answer.
 #[must_use]
-pub fn blind(reason: &str, blindness: Blindness) -> String {
-    let what = match blindness {
-        Blindness::Nothing => "nothing is checked",
-        Blindness::Unanswered => "a hook without an answer reports nothing",
-        Blindness::WithoutServers => "only what needs no language server is checked",
+pub fn daemon_outage(reason: &str, outage: DaemonOutage) -> String {
+    let what = match outage {
+        DaemonOutage::Nothing => "nothing is checked",
+        DaemonOutage::Unanswered => "a hook without an answer reports nothing",
+        DaemonOutage::WithoutServers => "only what needs no language server is checked",
     };
     format!("[moai-ralph] blind: {reason}; until this is mended, {what}: moai-ralph doctor")
 }
@@ -96,7 +96,6 @@ pub fn memory_recovered(damage: &str, aside: Option<&Path>, backup_ms: Option<u6
     }
 }
 
-/// For people.
 fn backup_time(backup_ms: Option<u64>) -> Option<String> {
     let at = jiff::Timestamp::from_millisecond(i64::try_from(backup_ms?).ok()?).ok()?;
     Some(at.strftime("%F %T UTC").to_string())
@@ -122,7 +121,7 @@ pub fn team_memory_refused(reason: &str) -> String {
     )
 }
 
-/// A tool call that would write a protected place is denied; `what` names the place.
+/// A tool call that would write a protected place is denied; `what` is the kind of place.
 #[must_use]
 pub fn write_denied(path: &str, what: &str) -> String {
     let path = sanitized_name(path);
@@ -147,7 +146,7 @@ pub fn answers_are_the_users() -> String {
     "[moai-ralph] denied: only the user answers. Ask again without `answers`.".to_owned()
 }
 
-/// A tool call that would write a file of the frozen exam is denied; `role` names its role.
+/// A tool call that would write a file of the frozen exam is denied; `role` is its role in the exam.
 #[must_use]
 pub fn exam_write_denied(path: &str, role: &str, loop_id: &str) -> String {
     let path = sanitized_name(path);

@@ -1,5 +1,5 @@
-//! Hooks that get no answer from a daemon, counted per session in a small private file. The second
-//! one in a row says so, once; an answer ends the count.
+//! Hooks without an answer from a daemon, counted per session in a small private file. The second one in a
+//! row reports it once; an answer resets the count.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,14 +14,14 @@ use moai_protocol::hook::HookEvent;
 /// A marker is a number of one digit.
 const MARKER_BYTES_MAX: usize = 1;
 
-/// Where markers may be: the second folder counts where the first cannot be written.
-fn folders(places: &StateDirs) -> [PathBuf; 2] {
-    [&places.state, &places.socket_folder].map(|folder| folder.join("blind"))
+/// Possible folders of the markers: the second is used if the first is not writable.
+fn folders(dirs: &StateDirs) -> [PathBuf; 2] {
+    [&dirs.state, &dirs.socket_folder].map(|folder| folder.join("blind"))
 }
 
 /// An answer came: the hooks of the session before it no longer count.
-pub(super) fn note_answer(places: &StateDirs, session: &str) {
-    for folder in folders(places) {
+pub(super) fn note_answer(dirs: &StateDirs, session: &str) {
+    for folder in folders(dirs) {
         if folder.is_dir() {
             let _ = fs::remove_file(folder.join(marker_name(session)));
             // Only an empty one.
@@ -30,11 +30,11 @@ pub(super) fn note_answer(places: &StateDirs, session: &str) {
     }
 }
 
-/// Notes that no answer came. Returns whether it is to be said now: at the second hook in a row, or
-/// at every Stop where nothing can be noted.
-pub(super) fn note_failure(places: &StateDirs, session: &str, event: HookEvent) -> bool {
+/// Records a missing answer. Returns true if it is to be reported now: at the second hook in a row, or at
+/// every Stop if nothing can be recorded.
+pub(super) fn note_failure(dirs: &StateDirs, session: &str, event: HookEvent) -> bool {
     let name = marker_name(session);
-    let folders = folders(places);
+    let folders = folders(dirs);
     let read = |folder: &PathBuf| files::read_private(&folder.join(&name), MARKER_BYTES_MAX);
     let noted = folders.iter().filter_map(read);
     let counts = noted.filter_map(|bytes| String::from_utf8(bytes).ok()?.parse::<u8>().ok());
@@ -57,7 +57,7 @@ fn marker_name(session: &str) -> String {
     ContentHash::of_bytes(session.as_bytes()).short_hex()
 }
 
-/// Sessions end without a word, so their markers are removed when there are too many.
+/// Hooks may never report the end of a session, so the oldest markers are removed when there are too many.
 fn remove_oldest(folder: &Path) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut markers: Vec<(SystemTime, PathBuf)> = entries
