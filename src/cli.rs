@@ -100,7 +100,7 @@ fn print_reply(args: &CliArgs, mut reply: CommandReply) -> u8 {
             reply.stdout = visible_in_color(&reply.stdout);
         }
         ReportFormat::Text => reply.stdout = visible(&reply.stdout),
-        // Its lines are commands; what they quote is escaped.
+        // Its lines are workflow commands; quoted text in them is escaped.
         ReportFormat::Github => {}
         ReportFormat::Json | ReportFormat::Jsonl | ReportFormat::Sarif => {
             reply.stdout = visible_json(&reply.stdout);
@@ -112,7 +112,7 @@ fn print_reply(args: &CliArgs, mut reply: CommandReply) -> u8 {
     let _ = std::io::stderr().write_all(reply.stderr.as_bytes());
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(reply.stdout.as_bytes()).and_then(|()| stdout.flush()) {
-        // Who closes the pipe has read enough.
+        // A reader that closes the pipe has read enough.
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             let _ = writeln!(std::io::stderr(), "moai-ralph: the output is incomplete: {error}");
             REFUSED
@@ -121,12 +121,12 @@ fn print_reply(args: &CliArgs, mut reply: CommandReply) -> u8 {
     }
 }
 
-/// The runner of GitHub Actions takes lines of any output for commands.
+/// The runner of GitHub Actions treats lines of any output as commands.
 fn hide_workflow_commands(format: ReportFormat, reply: &mut CommandReply) {
     reply.stderr = without_workflow_commands(&reply.stderr);
     match format {
         ReportFormat::Text => reply.stdout = without_workflow_commands(&reply.stdout),
-        // Its lines are commands; what they quote is escaped.
+        // Its lines are workflow commands; quoted text in them is escaped.
         ReportFormat::Github => {}
         // In a JSON document this can only be part of a string, and means the same there.
         _ => reply.stdout = reply.stdout.replace("##[", "#\\u0023["),

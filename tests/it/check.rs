@@ -123,7 +123,7 @@ fn odd_files_are_skipped_with_a_reason() {
     fs::write(&outside, "word = 'BAD'\n").expect("the sandbox is writable");
     symlink(&outside, sandbox.path("link.py")).expect("the sandbox is writable");
     symlink("nowhere.py", sandbox.path("dangling.py")).expect("the sandbox is writable");
-    // A file that was asked for and not looked at is a gap, so the whole is not clean.
+    // A requested file that was not measured is a gap, so the whole is not clean.
     let report = report(&sandbox, &[], 4);
     let skipped = report["files_skipped"].as_array().expect("a report lists skipped files");
     for path in ["binary.py", "big.py"] {

@@ -165,7 +165,7 @@ fn the_users_own_file_counts_below_the_projects() {
 fn a_broken_option_is_named_with_file_line_and_key() {
     let sandbox = project(json!({}));
     sandbox.write(FILE, "ralph:\n  lsp:\n    inline_budget_ms: soon\n");
-    // A loop can be looked at all the same, because it holds its session all the same.
+    // A loop can still be shown, because it still holds its session.
     let commands = [
         (&["check"][..], 3),
         (&["loop", "checks"], 3),

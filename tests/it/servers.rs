@@ -29,7 +29,7 @@ fn project(script: Value) -> Sandbox {
     sandbox
 }
 
-/// One more project, with a server of its own.
+/// One more project, with its own server.
 fn another(sandbox: &Sandbox, name: &str, script: Value) -> PathBuf {
     let root = sandbox.base().join(name);
     let command = format!("server-of-{name}");
@@ -85,7 +85,7 @@ fn pid_of(sandbox: &Sandbox, name: &str) -> Option<i64> {
 /// Process trees of language servers: each has one leader.
 fn leaders(sandbox: &Sandbox) -> Vec<i32> {
     let all = sandbox.survivors().into_iter();
-    // One that is just forking looks like two.
+    // A process that is just forking looks like two.
     let is_leader = |pid: i32| {
         let pid = Pid::from_raw(pid);
         pid.is_some_and(|pid| getpgid(Some(pid)).is_ok_and(|group| group == pid))
@@ -142,11 +142,11 @@ fn there_are_never_more_than_five_process_trees_however_many_are_asked() {
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         let watch = scope.spawn(|| {
-            let mut most = 0;
+            let mut max = 0;
             while !is_over.load(Ordering::Relaxed) {
-                most = most.max(leaders(&sandbox).len());
+                max = max.max(leaders(&sandbox).len());
             }
-            most
+            max
         });
         let checks = roots.each_ref().map(|root| scope.spawn(|| check(&sandbox, root)));
         for check in checks {
@@ -212,7 +212,7 @@ fn an_idle_server_beyond_the_soft_limit_is_started_anew_and_stays_at_hand() {
     let anew = eventually(PATIENCE, || {
         let servers = list(&sandbox);
         let is_anew = servers[0]["pid"].as_i64().is_some_and(|pid| pid != first);
-        // It is ready before its memory is looked at again.
+        // It is ready before its memory is checked again.
         let is_measured = servers[0]["memory_bytes"].as_u64().is_some_and(|it| it > 200 << 20);
         (is_anew && is_measured && servers[0]["state"] == "ready").then(|| servers[0].clone())
     });
@@ -231,7 +231,7 @@ fn a_killed_daemon_leaves_nothing_behind() {
         let all = sandbox.survivors();
         all.iter().filter(|(_, command)| command.starts_with("sleep")).count()
     };
-    // The supervisor's look at the tree must find the one that left the group, too.
+    // The supervisor's search of the tree must find the one that left the group, too.
     let has_both = eventually(PATIENCE, || (sleeps(&sandbox) == 2).then_some(()));
     assert!(has_both.is_some(), "{:#?}", sandbox.survivors());
     kill(daemon_pid(&sandbox));
@@ -335,7 +335,7 @@ fn what_is_not_there_cannot_be_started_stopped_or_read() {
     let has_daemon = survivors.iter().any(|(_, command)| command.contains("daemon run"));
     assert!(!has_daemon, "{survivors:#?}");
     assert_eq!(sandbox.run(&["server", "start", "pyhton"]).code, 3);
-    // Nothing on PATH but what the sandbox has: no server of the machine is found.
+    // PATH has only the sandbox's programs: no server of the machine is found.
     let mut sandbox = Sandbox::new();
     sandbox.set("PATH", sandbox.base().join("bin").into_os_string());
     let start = sandbox.run(&["server", "start", "python"]);

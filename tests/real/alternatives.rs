@@ -14,7 +14,7 @@ struct Play<'a> {
     wrong: &'a str,
     /// 0-based line of the finding in `wrong`.
     line: u64,
-    /// The module and a text of it that breaks `file`; none for servers that look at one file.
+    /// The module and a text of it that breaks `file`; none for servers that read one file.
     module: Option<(&'a str, &'a str, &'a str)>,
 }
 

@@ -1,4 +1,4 @@
-//! What `doctor` says about the daemon, the databases and the memory of a team.
+//! `doctor`'s findings about the daemon, the databases and the memory of a team.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -7,14 +7,11 @@ use super::{count_noun, sanitized_line, sanitized_name};
 use moai_base::store_condition::StoreCondition;
 use moai_protocol::documents::servers::{DaemonHealthEntry, StoreHealthEntry, TeamMemoryEntry};
 
-/// A database that was looked at.
+/// A database that was examined.
 #[derive(Clone, Debug)]
 pub struct ExaminedStore {
-    /// What it holds.
     pub content: StoreContent,
-    /// The database file.
     pub path: PathBuf,
-    /// What was found.
     pub condition: StoreCondition,
     /// Bytes of the file and its log.
     pub bytes: u64,
@@ -32,7 +29,7 @@ pub struct ExaminedStore {
     pub damaged_copies: Vec<PathBuf>,
 }
 
-/// What a database holds.
+/// Content of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreContent {
     /// The memory of all projects.
@@ -51,7 +48,7 @@ impl StoreContent {
 }
 
 impl ExaminedStore {
-    /// Whether a person has to do something, or will lose something.
+    /// True if a person has to do something, or will lose something.
     #[must_use]
     pub fn needs_attention(&self) -> bool {
         !matches!(self.condition, StoreCondition::Absent | StoreCondition::Sound)

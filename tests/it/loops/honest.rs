@@ -11,8 +11,8 @@ use crate::support::{Sandbox, write_file};
 
 const SCRIPTS: &str = r#"{"scripts": {"test": "runner", "lint": "linter"}}"#;
 
-/// Puts a program on the PATH of the sandbox, outside the project. It stays the same and does what it is
-/// given here last.
+/// Puts a program on the PATH of the sandbox, outside the project. The file stays the same and runs the
+/// latest `body`.
 fn program(sandbox: &Sandbox, name: &str, body: &str) {
     let text = sandbox.base().join("bodies").join(name);
     write_file(&text, body);
@@ -146,7 +146,7 @@ fn a_suggested_program_that_is_not_installed_or_finds_no_test_is_no_failure() {
     assert_eq!(status(&sandbox)["status"], "completed", "there is no test that could run");
 }
 
-/// Held once for want of any change, then let go.
+/// Held once because nothing changed; the next Stop ends the turn.
 fn is_asked_once(sandbox: &Sandbox, last_words: &str) {
     let reason = stop(sandbox, last_words).expect("nothing was done");
     assert!(reason.contains("No file changed since the loop started"), "{reason}");

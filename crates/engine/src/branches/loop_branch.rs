@@ -33,8 +33,8 @@ pub(crate) struct LoopBranch {
     pub(crate) created_ms: u64,
 }
 
-/// Creates the branch `name` from `base`, or from the present branch, and checks it out.
-/// Uncommitted changes stay as they are.
+/// Creates the branch `name` from `base`, or from the current branch, and checks it out. Keeps uncommitted
+/// changes.
 pub(crate) async fn create_branch(
     project: &Project,
     name: &str,
@@ -69,16 +69,15 @@ pub(crate) async fn undo_branch(project: &Project, branch: &LoopBranch) {
     run_git(project, root, &["branch", "--quiet", "-D", &branch.name]).await;
 }
 
-/// Whether a branch is checked out in the project's root.
 async fn is_checked_out(project: &Project, name: &str) -> bool {
     let root = project.root.clone();
     let status = read_git(move || branches::work_tree_status(&root)).await;
     status.is_ok_and(|status| status.branch.as_deref() == Some(name))
 }
 
-/// The base of a new loop: the named one; else, on the merged branch of an ended loop, the branch it
-/// was merged into; `None` means the current branch. The error is the refusal on an unmerged or
-/// active branch of a loop.
+/// The base of a new loop: `named` if given; else, on the merged branch of an ended loop, the branch it was
+/// merged into; `None` means the current branch. The error is the refusal on an unmerged or active branch of
+/// a loop.
 pub(crate) async fn next_base(
     engine: &Engine,
     project: &Project,
@@ -107,7 +106,7 @@ pub(crate) async fn next_base(
     Err(words::branch_refusal(&BranchRefusal::OfLoop(&present)))
 }
 
-/// Whether a branch holds nothing that its base lacks.
+/// True if the base has all commits of a branch.
 pub(crate) async fn is_merged(project: &Project, branch: &str, base: &str) -> bool {
     compare_branches(project, branch, base, |root, tip, base| {
         branches::contains_commit(root, base, tip)
@@ -115,7 +114,7 @@ pub(crate) async fn is_merged(project: &Project, branch: &str, base: &str) -> bo
     .await
 }
 
-/// Whether work of a branch was merged into its base, even if the branch has gone on since.
+/// True if work of a branch was merged into its base, even if the branch has new commits since.
 pub(crate) async fn is_merged_in_part(project: &Project, branch: &str, base: &str) -> bool {
     compare_branches(project, branch, base, |root, tip, base| {
         branches::has_merged_part(root, base, tip)
@@ -123,7 +122,7 @@ pub(crate) async fn is_merged_in_part(project: &Project, branch: &str, base: &st
     .await
 }
 
-/// Asks git about the commits of a branch and of its base; false if one of them is gone.
+/// Asks git about the commits of a branch and of its base; false if one of them no longer exists.
 async fn compare_branches(
     project: &Project,
     branch: &str,
@@ -142,7 +141,7 @@ async fn compare_branches(
     answer.await.unwrap_or_default()
 }
 
-/// Refuses a second loop branch in one work tree, because one of the loops would lose its files.
+/// Refuses a second loop branch in one worktree, because one of the loops would lose its files.
 pub(crate) async fn ensure_no_other_branch(
     engine: &Engine,
     project: &Project,
@@ -159,8 +158,8 @@ pub(crate) async fn ensure_no_other_branch(
     Ok(())
 }
 
-/// The start of a loop's branch: the status of the work tree, and the base branch. The error is the
-/// refusal.
+/// The starting point of a loop's branch: the status of the working tree, and the base branch. The error is
+/// the refusal.
 pub(crate) async fn branch_start(
     project: &Project,
     base: Option<&str>,
@@ -201,7 +200,7 @@ pub(crate) async fn branch_start(
     Err(words::branch_refusal(&refusal))
 }
 
-/// What leads to the commits of a loop's branch, as seen from its work tree.
+/// Everything that keeps the commits of a loop's branch reachable, as seen from its worktree.
 pub(crate) fn branch_heads(root: &Path, branch: &str) -> Result<WorktreeHeads, GitError> {
     let status = branches::work_tree_status(root)?;
     let has_branch = branches::resolve_commit(root, &branch_ref(branch))?.is_some();
@@ -217,7 +216,7 @@ pub(crate) fn branch_heads(root: &Path, branch: &str) -> Result<WorktreeHeads, G
 
 /// The root in a worker's tree: at the same relative path as the project's root in its own tree.
 pub(crate) fn root_in(tree: &Path, own: &Path, own_tree: &Path) -> PathBuf {
-    // Joining an empty path would add a slash, and the store would take it for another root.
+    // Joining an empty path would add a slash, and the store would treat it as another root.
     let below = own.strip_prefix(own_tree).ok().filter(|below| !below.as_os_str().is_empty());
     below.map_or_else(|| tree.to_path_buf(), |below| tree.join(below))
 }

@@ -21,7 +21,6 @@ use moai_base::limits::{
 use moai_base::path::RelPath;
 use moai_base::tree::{self, Checkpoint, FileKind, FileNode, FileTree};
 
-/// Stored contents.
 const CONTENTS_FOLDER: &str = "contents";
 /// File lists, one folder per loop.
 const LISTS_FOLDER: &str = "lists";
@@ -49,7 +48,7 @@ pub fn copy_work_tree(
     Ok(copier.tree)
 }
 
-/// Whether the path leads through no link.
+/// True if no part of the path is a link.
 fn is_in_place(root: &Path, path: &RelPath) -> bool {
     !path.folders().any(|folder| root.join(folder).is_symlink())
 }
@@ -57,7 +56,6 @@ fn is_in_place(root: &Path, path: &RelPath) -> bool {
 struct TreeCopier<'a> {
     root: &'a Path,
     folder: &'a Path,
-    /// Remaining byte budget.
     bytes_left: u64,
     tree: FileTree,
 }
@@ -104,7 +102,7 @@ fn is_older(metadata: &Metadata, secs: u64) -> bool {
     age.is_some_and(|age| age > Duration::from_secs(secs))
 }
 
-/// A file's kind and bytes; `None` if it is gone. The error is the reason to omit it.
+/// A file's kind and bytes; `None` if it does not exist. The error is the reason to omit it.
 fn read_with_kind(file: &Path, room: u64) -> Result<Option<(FileKind, Vec<u8>)>, String> {
     let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
     let mut options = OpenOptions::new();
@@ -134,7 +132,7 @@ fn read_with_kind(file: &Path, room: u64) -> Result<Option<(FileKind, Vec<u8>)>,
     Ok(Some((kind, bytes)))
 }
 
-/// Whether the path is free, or leads through a file.
+/// True if the path is free, or leads through a file.
 fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
@@ -190,7 +188,6 @@ impl StoredList {
     }
 }
 
-/// The error names the file.
 fn stored(folder: &Path, owner: &str, name: &str) -> io::Result<StoredList> {
     let path = list_path(folder, owner, name);
     let damaged = |reason: &dyn Display| {
@@ -222,7 +219,7 @@ pub fn list_copies(folder: &Path) -> io::Result<Vec<Checkpoint>> {
 pub fn copy_list_damage(folder: &Path, owner: &str, name: &str) -> Option<String> {
     let names = |folder: &Path| entries(folder).unwrap_or_default();
     let lists = folder.join(LISTS_FOLDER);
-    // Only names found in the folder, because these were typed by a user.
+    // Only names found in the folder, because the arguments were typed by a user.
     let owner = names(&lists).into_iter().find(|it| it == owner)?;
     let file = format!("{name}.json");
     names(&lists.join(&owner))
@@ -259,8 +256,8 @@ pub fn read_copied_content(folder: &Path, name: &str) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Deletes lists, and the contents that no other list names, except recent ones. While any list is
-/// unreadable no contents are deleted, because it may name them.
+/// Deletes lists, and the contents that no other list refers to, except recent ones. While any list is
+/// unreadable no contents are deleted, because it may refer to them.
 pub fn delete_copies(folder: &Path, copies: &[Checkpoint]) -> io::Result<()> {
     for copy in copies {
         let path = list_path(folder, &copy.owner, &copy.name);
@@ -295,7 +292,7 @@ pub fn delete_copies(folder: &Path, copies: &[Checkpoint]) -> io::Result<()> {
     Ok(())
 }
 
-/// Names in a folder; empty if there is no folder.
+/// Names in a folder; empty if it does not exist.
 fn entries(folder: &Path) -> io::Result<Vec<String>> {
     match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
@@ -332,7 +329,7 @@ mod tests {
         (temp, root, top.join("copies"))
     }
 
-    /// Makes every content older than what anybody is about to list.
+    /// Makes all contents older than any list that is about to be written.
     fn age(folder: &Path) {
         let long_ago = SystemTime::now() - Duration::from_secs(CHECKPOINT_COPY_SECS_MIN + 60);
         for short in entries(&folder.join(CONTENTS_FOLDER)).unwrap() {

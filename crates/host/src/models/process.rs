@@ -9,7 +9,7 @@ use moai_base::foreign_text::one_line;
 use moai_base::limits::{JUDGE_ANSWER_BYTES_MAX, JUDGE_FAULT_CHARS_MAX};
 use moai_base::verdict::{Cause, Gap};
 
-/// Variables that the host sets for its own children; a new host must not take itself for one.
+/// Variables that the host sets for its own children; a new host must not consider itself one.
 /// Login variables stay.
 const HOST_VARIABLES: [&str; 14] = [
     "CLAUDECODE",
@@ -33,7 +33,6 @@ pub(super) struct ProgramQuestion {
     /// A path, or a name in the `PATH` of the environment.
     pub(super) program: PathBuf,
     pub(super) args: Vec<String>,
-    /// The complete stdin.
     pub(super) input: String,
     pub(super) timeout: Duration,
 }

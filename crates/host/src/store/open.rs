@@ -28,13 +28,12 @@ pub(super) enum TransactionMode {
     Write,
 }
 
-/// One open database.
 pub(super) struct StoreDatabase {
     connection: Connection,
     path: PathBuf,
     /// Device and inode of the file that was opened.
     identity: (u64, u64),
-    /// The same of its log, which SQLite keeps while it is open; `None` if it had none then.
+    /// The same of its log, which SQLite keeps while it is open; `None` if it had no log then.
     log_identity: Option<(u64, u64)>,
     /// Why nothing may be changed: the schema is newer than this program, or its place is read only.
     unchangeable: Option<StoreError>,
@@ -53,8 +52,8 @@ impl StoreDatabase {
         Ok(Self { connection, path, identity, log_identity, unchangeable })
     }
 
-    /// Whether the paths still lead to the opened file and its log. After they were removed, changes
-    /// would otherwise go into files without a name.
+    /// True if the paths still lead to the opened file and its log. After they were removed, changes would
+    /// otherwise go into files without a name.
     pub(super) fn is_in_place(&self) -> bool {
         self.has_its_file() && self.has_its_log()
     }
@@ -68,12 +67,12 @@ impl StoreDatabase {
         log.is_none_or(|log| identity(&with_suffix(&self.path, "-wal")).is_ok_and(|it| it == log))
     }
 
-    /// Whether its log was removed while it is open.
+    /// True if its log was removed while it is open.
     pub(super) fn has_lost_log(&self) -> bool {
         self.has_its_file() && !self.has_its_log()
     }
 
-    /// Copies what a log without a name holds to the database, before it is closed.
+    /// Copies the content of a removed log to the database, before it is closed.
     pub(super) fn save_lost_log(&mut self) {
         let path = self.path.display().to_string();
         match self.maintain("PRAGMA wal_checkpoint(TRUNCATE)") {
@@ -141,14 +140,11 @@ impl StoreDatabase {
 /// A database that was damaged and moved aside, or that was missing although it has backups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreRecovery {
-    /// The database.
     pub database: PathBuf,
-    /// What was wrong with it.
     pub damage: String,
-    /// Where it was moved to; `None` if it was missing.
     pub moved_to: Option<PathBuf>,
-    /// When the backup that replaced it was made, in milliseconds since the epoch; `None` if there
-    /// was no sound one, and an empty database replaced it.
+    /// When the backup that replaced it was made, in milliseconds since the epoch; `None` if no backup was
+    /// sound, and an empty database replaced it.
     pub backup_ms: Option<u64>,
 }
 
@@ -170,7 +166,7 @@ pub(super) fn open_database(
     // second would move the new one.
     let _lock = lock(&folder.join("open.lock"))?;
     if schema.is_restored_if_missing && !path.exists() && backups::has_backup(&path) {
-        // A database must never meet the log of another one.
+        // A database must never be opened with the log of another one.
         for suffix in ["-wal", "-shm"] {
             match fs::remove_file(with_suffix(&path, suffix)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
@@ -194,9 +190,9 @@ pub(super) fn open_database(
     }
 }
 
-/// Replaces a damaged or missing database by its newest sound backup, or removes it if there is none.
-/// Answers when the backup was made, in milliseconds since the epoch. There is a damaged database or a
-/// sound one however the process ends.
+/// Replaces a damaged or missing database by its newest sound backup, or removes it if none exists. Returns
+/// the time of the backup, in milliseconds since the epoch. However the process ends, the path holds a
+/// damaged database or a sound one.
 fn replace_by_backup(path: &Path) -> Result<Option<u64>, StoreError> {
     let failed = |error| unavailable(path, &error);
     let Some((restored, made_at)) = backups::prepare_restored(path) else {
@@ -210,7 +206,7 @@ fn replace_by_backup(path: &Path) -> Result<Option<u64>, StoreError> {
     Ok(Some(u64::try_from(since.as_millis()).unwrap_or(u64::MAX)))
 }
 
-/// Whether nothing can be written in a folder, or in the database in it.
+/// True if nothing can be written in a folder, or in the database in it.
 pub(super) fn is_read_only(folder: &Path, database: &Path) -> bool {
     let is_refused = |path: &Path| {
         let refused = [rustix::io::Errno::ROFS, rustix::io::Errno::ACCESS];
@@ -230,7 +226,7 @@ fn open_sound(
     if metadata.mode() & 0o077 != 0 {
         fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(failed)?;
     }
-    // SQLite takes an empty file for a new database.
+    // SQLite treats an empty file as a new database.
     let has_log = fs::metadata(with_suffix(path, "-wal")).is_ok_and(|log| log.len() > 0);
     if !is_new && metadata.len() == 0 && (has_log || backups::has_backup(path)) {
         return Err(StoreError::Corrupt("the file is empty".to_owned()));
@@ -246,7 +242,8 @@ fn open_sound(
     }
     connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON;")?;
     connection.execute_batch(schema.settings)?;
-    // The planner would look at every bound value, and plan the look-ups of FTS5 anew for each token.
+    // Otherwise the planner would examine every bound value, and plan the look-ups of FTS5 again for each
+    // token.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(STORE_STATEMENTS_MAX);
     if thorough || metadata.len() <= STORE_CHECKED_BYTES_MAX {
@@ -313,7 +310,7 @@ fn move_aside(path: &Path) -> io::Result<PathBuf> {
     let numbered = |n: usize| with_suffix(path, &format!(".corrupt-{n}"));
     let last = STORE_CORRUPT_COPIES_MAX;
     let aside = numbered((1..=last).find(|n| !numbered(*n).exists()).unwrap_or(last));
-    // The log first, because a new database must never meet the log of another one.
+    // The log first, because a new database must never be opened with the log of another one.
     for (suffix, is_kept) in [("-wal", true), ("-shm", false)] {
         let from = with_suffix(path, suffix);
         let moved = if is_kept {

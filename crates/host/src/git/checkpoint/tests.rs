@@ -1,4 +1,4 @@
-//! Checkpoints of real repositories: what they hold, and what they leave alone.
+//! Checkpoints of real repositories: their contents, and what a checkpoint must not change.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -261,7 +261,7 @@ fn line_ends_stay_when_git_does_not_track_what_converts_them() {
     fs::write(root.join(".git/info/exclude"), ".gitattributes\n").unwrap();
     project.write("deep/.gitattributes", "* text=auto\n");
     project.write("deep/a.txt", "one\r\ntwo\r\n");
-    // Git takes the file for unchanged, and its index knows the size on disk then.
+    // Git considers the file unchanged, and its index then has the size on disk.
     project.stage();
     let id = &seen(&root).tree.nodes[&path("deep/a.txt")].content;
     assert_eq!(read_blob(&root, id).unwrap(), b"one\r\ntwo\r\n");

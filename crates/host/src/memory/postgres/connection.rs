@@ -23,7 +23,7 @@ use moai_base::limits::{
 /// A parameter of a statement with its type.
 pub(super) type Parameter<'p> = (&'p (dyn ToSql + Sync), Type);
 
-/// What the function `forget` of the schema raises for rows of others.
+/// Error code that the schema's function `forget` raises for rows of other users.
 const ROWS_OF_OTHERS: &str = "MR001";
 
 /// A connection, made at its first use and again after it was lost.
@@ -142,7 +142,7 @@ impl PostgresConnection {
         self.bounded(async |client| client.batch_execute(sql).await)
     }
 
-    /// Ends a transaction, even if the time for its work is over.
+    /// Ends a transaction, even after the time limit for its work.
     pub(super) fn end_transaction(&mut self, is_wanted: bool) -> Result<(), StoreError> {
         self.deadline = Instant::now() + Duration::from_millis(POSTGRES_REPLY_MARGIN_MS);
         self.run_batch(if is_wanted { "COMMIT" } else { "ROLLBACK" })
@@ -175,7 +175,7 @@ impl PostgresConnection {
                 Err(error)
             }
             Err(_) => {
-                // What it would answer later belongs to nothing any more.
+                // A late answer would be read as that of a later query.
                 self.client = None;
                 let place = &self.settings.place;
                 Err(StoreError::Unavailable(format!("{place} did not answer in time")))

@@ -1,4 +1,4 @@
-//! What retention needs of the database: rows that may be folded or dropped, and doing that.
+//! Queries of retention on the database: finding rows that may be folded or dropped, and doing so.
 
 use std::collections::HashMap;
 
@@ -32,7 +32,7 @@ impl MemoryTransaction<'_> {
         Ok(keys.collect::<Result<_, _>>()?)
     }
 
-    /// Looks at a bounded number of rows, of which some may be folded.
+    /// Examines a bounded number of rows, of which some may be folded.
     pub(super) fn scan(&self, scan: &RetentionScan) -> Result<ScannedRows, StoreError> {
         let sql = format!(
             "SELECT o.id, o.at_ms, o.external_id IS NULL AND o.visibility = 'private'
@@ -95,7 +95,7 @@ impl MemoryTransaction<'_> {
         Ok(self.connection.prepare_cached(sql)?.exists([row])?)
     }
 
-    /// Whether all rows are there, and none was seen again after a time.
+    /// True if all rows exist, and none was seen again after a time.
     fn are_unchanged_since(&self, rows: &[i64], last_ms: i64) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM observations WHERE id = ?1 AND at_ms <= ?2";
         let mut select = self.connection.prepare_cached(sql)?;
@@ -107,7 +107,7 @@ impl MemoryTransaction<'_> {
         Ok(true)
     }
 
-    /// Counts a row as a repetition of another one, which takes over its ids and names.
+    /// Counts a row as a repetition of `target`, which takes over its ids and names.
     fn count_in(&self, row: i64, target: i64) -> Result<(), StoreError> {
         if !self.has_row(row)? {
             return Ok(());
@@ -192,7 +192,7 @@ impl MemoryTransaction<'_> {
     }
 }
 
-/// Names of kinds as a list of SQL. They are words of this program.
+/// Names of kinds as an SQL list. They are constants of this program.
 fn kind_names(kinds: &[ObservationKind]) -> String {
     kinds.iter().map(|kind| format!("'{}'", kind.name())).collect::<Vec<_>>().join(", ")
 }
@@ -211,12 +211,12 @@ impl SqliteMemory {
     }
 }
 
-/// Merges parts of the index, among them those whose entries were removed. Answers whether there was
+/// Merges parts of the index, among them those whose entries were removed. Returns true if there was
 /// something to merge.
 fn merge_index(connection: &Connection) -> Result<bool, StoreError> {
     let before = connection.total_changes();
     let sql = "INSERT INTO entries (entries, rank) VALUES ('merge', ?1)";
     connection.prepare_cached(sql)?.execute([INDEX_MERGE_PAGES])?;
-    // As the documentation of FTS5 says: fewer than two changes mean that there was nothing.
+    // As the documentation of FTS5 says: fewer than two changes mean that nothing was merged.
     Ok(connection.total_changes() - before >= 2)
 }
