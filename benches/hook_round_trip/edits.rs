@@ -94,7 +94,7 @@ fn alternate(sandbox: &Sandbox, program: &Path, folders: usize) -> PairedEdits {
     let mut was_late = false;
     for edit in 1..=WARM_UP + EDITS {
         let hook = by_hook(sandbox, &file, edit);
-        // A hook reports the difference from what the agent was shown, and the last one showed nothing.
+        // A hook reports the difference from the last report to the agent, and the last one was empty.
         let is_judged = edit > WARM_UP && !hook.is_late && !was_late;
         let expected = if edit.is_multiple_of(2) { "fixed 1" } else { "1 error" };
         assert!(!is_judged || hook.context.contains(expected), "edit {edit}: {}", hook.context);

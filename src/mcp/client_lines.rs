@@ -14,7 +14,7 @@ use moai_base::limits::{MCP_LINE_BYTES_MAX, MCP_PIPE_BYTES};
 /// Takes the place of the method of such a request.
 pub(super) const UNFIT_PARAMETERS: &str = "moai-ralph/unfit-parameters";
 
-/// What rmcp gets in place of a line above [`MCP_LINE_BYTES_MAX`]: it answers with a parse error.
+/// Input of rmcp in place of a line above [`MCP_LINE_BYTES_MAX`]: it answers with a parse error.
 const TOO_LONG: &[u8] = b"a line of the client is too long\n";
 
 /// The lines of `input`, of which those are rewritten that rmcp would refuse without an id.

@@ -177,7 +177,7 @@ impl Project {
             return known;
         }
         let root = self.root.clone();
-        // After a panic nothing is known, and the next call looks again.
+        // After a panic nothing is known, and the next call checks again.
         let Some(found) = run_blocking(move || files::is_unbounded(&root)).await else {
             return false;
         };
