@@ -6,13 +6,13 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::task::{JoinError, JoinHandle, JoinSet};
+use tokio::task::{JoinError, JoinHandle};
 use tokio::time::timeout_at;
 
 use crate::engine::{Engine, run_blocking};
 use crate::evidence::earlier_texts::{EarlierState, EarlierSubject, measure_earlier};
 use crate::evidence::poll_gate::DiskEpoch;
-use crate::evidence::settled_measurement::{MeasuredServers, measure_settled};
+use crate::evidence::settled_measurement::{MeasuredServers, measure_settled, read_snapshots};
 use crate::evidence::snapshot_measurement;
 use crate::evidence::snapshot_measurement::SensorResult;
 use crate::evidence::verified_results;
@@ -29,7 +29,6 @@ use moai_base::path::RelPath;
 use moai_base::text::TextRange;
 use moai_host::files::{self, Snapshot};
 use moai_host::git;
-use moai_host::servers::ServerSelection;
 use moai_host::servers::resolve::ResolvedServer;
 use moai_lsp::impact::{TouchedSymbols, rank_by_impact};
 use moai_lsp::session::MeasureLane;
@@ -101,7 +100,7 @@ impl ImpactSearch {
         let later = first.split_off(first.len().min(IMPACT_INLINE_FILES_MAX));
         let measurements: Vec<JoinHandle<Vec<FileImpact>>> = first
             .into_iter()
-            .map(|path| tokio::spawn(measure_affected_file(Arc::clone(&change), path)))
+            .map(|path| tokio::spawn(measure_affected_files(Arc::clone(&change), vec![path])))
             .collect();
         let (mut impacts, mut pending) = (Vec::new(), Vec::new());
         for mut measurement in measurements {
@@ -161,11 +160,7 @@ fn measure_in_background(
             if !change.is_current().await {
                 return;
             }
-            let measurements =
-                chunk.iter().map(|path| measure_affected_file(Arc::clone(&change), path.clone()));
-            for effects in measurements.collect::<JoinSet<_>>().join_all().await {
-                change.queue_reports(effects);
-            }
+            change.queue_reports(measure_affected_files(Arc::clone(&change), chunk.to_vec()).await);
         }
     });
 }
@@ -212,65 +207,82 @@ async fn find_affected_files(change: Arc<ImpactContext>) -> Vec<RelPath> {
     found.await.unwrap_or_else(|| change.record_lost_search())
 }
 
-/// The effects of the change on one file, one per language server with a verdict.
-async fn measure_affected_file(change: Arc<ImpactContext>, path: RelPath) -> Vec<FileImpact> {
-    let (root, file) = (change.project.root.clone(), path.under(&change.project.root));
-    let Some(Ok(snapshot)) = run_blocking(move || files::read_snapshot(&root, &file)).await else {
-        return Vec::new();
-    };
+/// Affected files of one language server, which share the polls of the root around their measurement.
+#[derive(Debug)]
+struct ServerBatch {
+    server: ResolvedServer,
+    snapshots: Vec<Snapshot>,
+}
+
+/// The effects of the change on some files, one per file and language server with a verdict.
+async fn measure_affected_files(
+    change: Arc<ImpactContext>,
+    paths: Vec<RelPath>,
+) -> Vec<FileImpact> {
+    let (snapshots, _) = read_snapshots(&change.project, paths).await;
+    let mut batches: Vec<ServerBatch> = Vec::new();
+    for snapshot in snapshots {
+        for server in change.servers_of(&snapshot.path) {
+            match batches.iter_mut().find(|batch| batch.server.identity == server.identity) {
+                Some(batch) => batch.snapshots.push(snapshot.clone()),
+                None => batches.push(ServerBatch { server, snapshots: vec![snapshot.clone()] }),
+            }
+        }
+    }
     let mut effects = Vec::new();
-    for selection in snapshot_measurement::select_servers(&change.engine, &change.project, &path) {
-        effects.extend(measure_impact(&change, &snapshot, selection).await);
+    for batch in batches {
+        effects.extend(measure_batch(&change, batch).await);
     }
     effects
 }
 
-async fn measure_impact(
-    change: &Arc<ImpactContext>,
-    snapshot: &Snapshot,
-    selection: ServerSelection,
-) -> Option<FileImpact> {
+async fn measure_batch(change: &Arc<ImpactContext>, batch: ServerBatch) -> Vec<FileImpact> {
     let ImpactContext { engine, project, reader, .. } = &**change;
-    let Ok(choice) = selection.clone() else { return None };
-    let (root, path, sensor) = (&project.root, &snapshot.path, choice.id.clone());
-    // An edit of one file never causes a linter's findings in another.
-    let catalogue = &project.workspace.catalogue;
-    let language = catalogue.language_of(path).map_or("", |(language, _, _)| language);
-    if catalogue.is_companion(&sensor, language) {
-        return None;
-    }
-    let server = choice.identity;
+    let ServerBatch { server, snapshots } = batch;
+    let (root, sensor) = (&project.root, &server.id);
     // An undelivered earlier report passes its baseline on to the new one.
-    let undelivered =
-        engine.ledger().take_impact_reports(reader, root, path, snapshot.hash, &sensor);
+    let mut undelivered: HashMap<RelPath, Vec<DeferredReport>> = HashMap::new();
+    for Snapshot { path, hash, .. } in &snapshots {
+        let reports = engine.ledger().take_impact_reports(reader, root, path, *hash, sensor);
+        undelivered.insert(path.clone(), reports);
+    }
     // What another writer changes meanwhile may be half written when the server reads it.
     let epoch = Some(engine.ledger().root(root).disk.announced_epoch);
     let asked_at = DiskEpoch { epoch, limit: None };
-    let servers = MeasuredServers::One { selection: Box::new(selection), lane: MeasureLane::Batch };
-    let first = std::slice::from_ref(snapshot);
-    let settled = measure_settled(engine, project, first, servers, asked_at).await;
+    let selection = Box::new(Ok(server.clone()));
+    let servers = MeasuredServers::One { selection, lane: MeasureLane::Batch };
+    let settled = measure_settled(engine, project, &snapshots, servers, asked_at).await;
     // A result from before a newer change must not become the baseline: its findings would never be
     // reported.
-    let is_same = settled.snapshots.iter().all(|now| now.hash == snapshot.hash);
-    let result = settled.results.into_iter().next().filter(|result| {
-        let is_measured = result.gap.is_none() || result.is_switched_off();
-        is_measured && is_same && settled.disk.epoch.is_some()
-    });
-    let is_current = change.is_current().await;
-    let Some(result) = result.filter(|_| is_current) else {
-        engine.ledger().requeue_reports(reader, undelivered);
-        return None;
-    };
-    let key = if result.is_partial() { partial_sensor_key(&sensor) } else { sensor.clone() };
-    let before = engine.ledger().root(root).verified(path, &key, Some(server)).cloned();
-    verified_results::store_verified(engine, project, std::slice::from_ref(&result), None);
-    let before = before.filter(|last| last.hash == snapshot.hash).map(|last| last.findings);
-    let mut baseline = undelivered.into_iter().next().map_or(before, |report| report.baseline);
-    if baseline.is_none() && has_errors(&result) {
-        baseline = change.findings_before(snapshot, choice).await;
+    let are_usable = settled.disk.epoch.is_some() && change.is_current().await;
+    let changed = settled.changed_since_read(&snapshots);
+    let mut effects = Vec::new();
+    for snapshot in &snapshots {
+        let path = &snapshot.path;
+        let reports = undelivered.remove(path).unwrap_or_default();
+        let is_same = changed.iter().all(|now| now.path != *path);
+        let result = settled.results.iter().find(|result| {
+            let is_measured = result.gap.is_none() || result.is_switched_off();
+            result.path == *path && is_measured && is_same && are_usable
+        });
+        let Some(result) = result else {
+            engine.ledger().requeue_reports(reader, reports);
+            continue;
+        };
+        let key = if result.is_partial() { partial_sensor_key(sensor) } else { sensor.clone() };
+        let before =
+            engine.ledger().root(root).verified(path, &key, Some(server.identity)).cloned();
+        verified_results::store_verified(engine, project, std::slice::from_ref(result), None);
+        let before = before.filter(|last| last.hash == snapshot.hash).map(|last| last.findings);
+        let mut baseline = reports.into_iter().next().map_or(before, |report| report.baseline);
+        if baseline.is_none() && has_errors(result) {
+            baseline = change.findings_before(snapshot, server.clone()).await;
+        }
+        let elsewhere = change.compare_errors(result, baseline.as_deref(), snapshot);
+        let (sensor, hash) = (sensor.clone(), snapshot.hash);
+        effects.push(FileImpact { sensor, hash, elsewhere, baseline });
     }
-    let elsewhere = change.compare_errors(&result, baseline.as_deref(), snapshot);
-    Some(FileImpact { sensor, hash: snapshot.hash, elsewhere, baseline })
+    effects
 }
 
 fn has_errors(result: &SensorResult) -> bool {
@@ -278,6 +290,17 @@ fn has_errors(result: &SensorResult) -> bool {
 }
 
 impl ImpactContext {
+    /// The servers whose findings in a file an edit of another file can cause: linters are not among them.
+    fn servers_of(&self, path: &RelPath) -> Vec<ResolvedServer> {
+        let catalogue = &self.project.workspace.catalogue;
+        let language = catalogue.language_of(path).map_or("", |(language, _, _)| language);
+        snapshot_measurement::select_servers(&self.engine, &self.project, path)
+            .into_iter()
+            .flatten()
+            .filter(|server| !catalogue.is_companion(&server.id, language))
+            .collect()
+    }
+
     /// The files that a finished search found.
     fn searched_files(&self, search: Result<Vec<RelPath>, JoinError>) -> Vec<RelPath> {
         search.unwrap_or_else(|_| self.record_lost_search())

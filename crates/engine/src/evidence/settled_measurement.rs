@@ -199,13 +199,16 @@ async fn measure_all(
     let deadline = match servers {
         MeasuredServers::All { deadline } => *deadline,
         MeasuredServers::One { selection, lane } => {
-            let mut results = Vec::new();
+            let mut tasks = JoinSet::new();
             for snapshot in snapshots {
+                let (engine, project) = (Arc::clone(engine), project.clone());
+                let (snapshot, lane) = (snapshot.clone(), *lane);
                 let selection = ServerSelection::clone(selection);
-                let measuring = measure_snapshot(engine, project, snapshot, selection, *lane);
-                results.push(measuring.await);
+                tasks.spawn(async move {
+                    measure_snapshot(&engine, &project, &snapshot, selection, lane).await
+                });
             }
-            return results;
+            return tasks.join_all().await;
         }
     };
     let turns = Arc::new(Semaphore::new(MEASUREMENTS_AT_ONCE_MAX));
