@@ -18,7 +18,7 @@ pub(super) fn statements(block: SyntaxNode<'_>) -> Vec<SyntaxNode<'_>> {
     children.into_iter().filter(|it| !is_comment(*it) && !is_text(it)).collect()
 }
 
-/// Whether a node is a class or a similar construct with methods.
+/// True if a node is a class or a similar construct with methods.
 pub(super) fn is_class(node: SyntaxNode<'_>) -> bool {
     matches!(
         node.kind(),

@@ -1,5 +1,5 @@
-//! Exits in test code that only another process reaches: a test starts its own program once more, as a
-//! child, and an environment variable or an argument says so there.
+//! Exits in test code that are reached only in a child process: a test starts its own program
+//! again, and an environment variable or an argument marks the child.
 
 use super::blocks::statements;
 use super::facts::SourceSide;
@@ -18,10 +18,10 @@ pub(super) enum ReachingProcess {
     Any,
 }
 
-/// What a condition demands of the environment or the arguments.
+/// A condition's requirement on the environment or the arguments.
 struct ProcessQuestion<'t> {
     name: &'t str,
-    /// Whether the name must be set, or not set.
+    /// True if the name must be set, or not set.
     is_set: bool,
 }
 
@@ -40,7 +40,7 @@ const QUESTIONS: &[&str] = &[
     "process.env[",
 ];
 const ARGUMENTS: &[&str] = &["os.Args", "process.argv", "sys.argv"];
-/// How a program is started.
+/// Functions that start a program.
 const STARTS: &[&str] = &[
     "Command::new",
     "Popen(",
@@ -55,7 +55,6 @@ const STARTS: &[&str] = &[
 const USUAL: &[&str] =
     &["CI", "HOME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "TERM", "TMPDIR", "USER"];
 
-/// Which process reaches a node.
 pub(super) fn reaching(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> ReachingProcess {
     let conditions = conditions(node);
     let asked = conditions.iter().find_map(|(condition, holds)| question(condition, *holds));
@@ -84,7 +83,7 @@ pub(super) fn reaching(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> ReachingP
     }
 }
 
-/// The conditions under which a node is reached, and whether each must hold.
+/// The conditions under which a node is reached; true for those that must hold.
 fn conditions(node: SyntaxNode<'_>) -> Vec<(&str, bool)> {
     let mut found = Vec::new();
     let mut inner = node;
@@ -108,7 +107,7 @@ fn conditions(node: SyntaxNode<'_>) -> Vec<(&str, bool)> {
     found
 }
 
-/// The condition of an `if`, with what Go initializes before it.
+/// The condition of an `if`, with Go's initialization before it.
 fn condition_of(node: SyntaxNode<'_>) -> Option<&str> {
     let condition = node.field("condition")?;
     let start = node.field("initializer").unwrap_or(condition).bytes().start - node.bytes().start;
@@ -130,7 +129,7 @@ fn ending_condition(node: SyntaxNode<'_>) -> Option<&str> {
     condition_of(node).filter(|_| last.text().starts_with("return"))
 }
 
-/// What a condition demands of the process if it must hold, or must not.
+/// A condition's requirement on the process, if it must or must not hold.
 fn question(condition: &str, holds: bool) -> Option<ProcessQuestion<'_>> {
     let (all, any) = (["&&", " and "], ["||", " or "]);
     let (joined, other) = if holds { (all, any) } else { (any, all) };
@@ -172,7 +171,7 @@ fn quoted(text: &str) -> Option<&str> {
     rest.find(quote).map(|end| &rest[..end])
 }
 
-/// Whether a name is used elsewhere than in questions.
+/// True if a name is used elsewhere than in questions.
 fn is_handed_on(text: &str, name: &str) -> bool {
     let is_word = |it: char| it.is_alphanumeric() || it == '_';
     text.match_indices(name).any(|(at, _)| {

@@ -1,12 +1,10 @@
-//! Commands in scripts, makefiles and workflows: what each checks, and whether a later version
-//! checks less. Nothing is run.
+//! Commands in scripts, makefiles and workflows: the checks of each, and the checks that a later
+//! version lost. Nothing is run.
 
-/// Purpose of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum CommandPurpose {
     /// Runs tests.
     Test,
-    /// Lints.
     Lint,
     /// Checks types.
     Types,
@@ -18,12 +16,11 @@ pub(super) enum CommandPurpose {
     Script,
 }
 
-/// One command of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ScriptCommand {
     /// Words without mere starters (`npx`, `uv run`, `FOO=1`).
     pub(super) words: Vec<String>,
-    /// Whether the script ignores its failure.
+    /// True if the script ignores its failure.
     pub(super) ignores_failure: bool,
 }
 
@@ -200,7 +197,7 @@ const LAX: &[&str] = &[
 /// Runners whose `-u` overwrites the expected snapshots.
 const SNAPSHOT_WRITERS: &[&str] = &["ava", "jest", "playwright test", "vitest"];
 
-/// Options with a threshold, and whether a lower value is weaker.
+/// Options with a threshold; true if a lower value is weaker.
 const NUMBERS: &[(&str, bool, f64)] = &[
     ("--cov-fail-under", true, 0.0),
     ("--fail-under", true, 0.0),
@@ -354,7 +351,6 @@ fn split(line: &str) -> Vec<(Vec<String>, &str)> {
     parts
 }
 
-/// The words from the program on.
 fn program_words(words: &[String]) -> Vec<String> {
     let mut words = words;
     loop {
@@ -378,7 +374,7 @@ fn program_words(words: &[String]) -> Vec<String> {
     }
 }
 
-/// How the later commands check less than the earlier ones, each in a few words.
+/// The ways in which the later commands check less than the earlier ones, each in a few words.
 pub(super) fn weakened_commands(before: &[ScriptCommand], after: &[ScriptCommand]) -> Vec<String> {
     let mut found = Vec::new();
     for command in after.iter().filter(|it| it.kind().is_some()) {
@@ -404,7 +400,7 @@ pub(super) fn weakened_commands(before: &[ScriptCommand], after: &[ScriptCommand
     found
 }
 
-/// Whether no later command replaces an earlier one. A new program for the same purpose replaces
+/// True if no later command replaces an earlier one. A new program for the same purpose replaces
 /// it, and so does any script.
 fn is_lost(
     old: &ScriptCommand,

@@ -52,7 +52,7 @@ pub(super) fn tests_of(path: &RelPath) -> Vec<RelPath> {
     paths
 }
 
-/// The files that Cargo takes for tests of the names that a manifest gives to tests, and those that it names.
+/// The test files that Cargo infers from the test names in a manifest, and those listed there.
 pub(super) fn named_tests(change: &SourceChange) -> Vec<RelPath> {
     let Some(folder) = change.path.as_str().strip_suffix("Cargo.toml") else { return Vec::new() };
     let text = change.after.as_deref().unwrap_or_default();

@@ -37,12 +37,12 @@ pub(super) struct SourceSide<'t> {
     pub(super) path: &'t RelPath,
     pub(super) language: ScanLanguage,
     pub(super) root: SyntaxNode<'t>,
-    /// Whether the file contains tests or test support, by its path. Rust has tests next to the
+    /// True if the file contains tests or test support, by its path. Rust has tests next to the
     /// code: use [`SourceSide::is_test_at`] there.
     pub(super) is_test: bool,
     /// Every function and method with a body, in text order, including nested ones.
     pub(super) functions: Vec<FunctionNode<'t>>,
-    /// Whether the text has a syntax error.
+    /// True if the text has a syntax error.
     pub(super) has_error: bool,
     /// Every comment, in text order.
     pub(super) comments: Vec<SyntaxNode<'t>>,
@@ -87,12 +87,12 @@ pub(super) fn tokens(node: SyntaxNode<'_>) -> Vec<&str> {
     tokens
 }
 
-/// Whether a node is a comment.
+/// True if a node is a comment.
 pub(super) fn is_comment(node: SyntaxNode<'_>) -> bool {
     matches!(node.kind(), "comment" | "line_comment" | "block_comment")
 }
 
-/// Whether a node is a string literal, including one with interpolation.
+/// True if a node is a string literal, including one with interpolation.
 pub(super) fn is_string(node: SyntaxNode<'_>) -> bool {
     matches!(
         node.kind(),
@@ -110,7 +110,7 @@ pub(super) fn is_string(node: SyntaxNode<'_>) -> bool {
     )
 }
 
-/// Whether a node is a number.
+/// True if a node is a number.
 pub(super) fn is_number(node: SyntaxNode<'_>) -> bool {
     matches!(
         node.kind(),
@@ -130,7 +130,7 @@ pub(super) fn is_number(node: SyntaxNode<'_>) -> bool {
     )
 }
 
-/// Whether the guard supports a language.
+/// True if the guard supports a language.
 pub(super) fn is_known(language: ScanLanguage) -> bool {
     matches!(
         language,
@@ -171,12 +171,11 @@ impl<'t> SourceSide<'t> {
         side
     }
 
-    /// Whether the code at a byte offset is for tests only.
+    /// True if the code at a byte offset is for tests only.
     pub(super) fn is_test_at(&self, byte: usize) -> bool {
         self.is_test || self.test_parts.iter().any(|part| part.contains(&byte))
     }
 
-    /// The function of this name.
     pub(super) fn function(&self, name: &str) -> Option<&FunctionNode<'t>> {
         self.functions.iter().find(|function| function.name == name)
     }
@@ -273,7 +272,7 @@ fn without_generics(name: &str) -> String {
     name.split(['<', '[']).next().unwrap_or(name).trim().to_owned()
 }
 
-/// Whether a node of Rust is compiled for tests only.
+/// True if a node of Rust is compiled for tests only.
 fn is_test_only(node: SyntaxNode<'_>) -> bool {
     let is_item =
         matches!(node.kind(), "mod_item" | "function_item" | "impl_item" | "use_declaration");
@@ -293,7 +292,7 @@ pub(super) fn attributes(node: SyntaxNode<'_>) -> Vec<SyntaxNode<'_>> {
         .collect()
 }
 
-/// Whether a file is for tests only, by the conventions of test runners and build tools.
+/// True if a file is for tests only, by the conventions of test runners and build tools.
 pub(super) fn is_test_path(path: &RelPath, language: ScanLanguage) -> bool {
     let mut parts: Vec<&str> = path.as_str().split('/').collect();
     let name = parts.pop().unwrap_or_default();

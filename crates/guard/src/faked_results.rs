@@ -95,7 +95,7 @@ const DECIDING: &[&str] = &[
 const SKIPPING_ERRORS: &[&str] = &["SkipTest", "Skipped", "XFailed"];
 const SKIPPING_CALLS: &[&str] = &["pytest.skip", "pytest.xfail"];
 
-/// Encodings of Python files in which ASCII characters stand for themselves alone.
+/// Encodings of Python files in which ASCII characters always mean themselves.
 const PLAIN_ENCODINGS: &[&str] =
     &["ascii", "iso-8859-1", "iso-8859-15", "latin-1", "us-ascii", "utf-8", "utf-8-sig", "utf8"];
 
@@ -140,7 +140,7 @@ fn hit(new: &NewOccurrence<'_, '_>) -> Option<Detection> {
     let is_new = new.file.before.is_none();
     let is_doubtful = match what {
         EXIT_IF_ASKED => true,
-        // Of tests that are new with it, none ran before.
+        // If its tests are new as well, nothing that ran before is lost.
         EXIT_UNLESS_ASKED => is_new && holds_tests(new.side),
         REPORTED => ended_runs::is_entry_point(new.side),
         _ => false,
@@ -178,13 +178,13 @@ fn fake(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> Option<&'static str> {
     }
 }
 
-/// Whether a call ends the process with success. In Go the status returned by the tests is fine,
+/// True if a call ends the process with success. In Go the status returned by the tests is fine,
 /// and so is a script passed as text to a test.
 fn ends_well(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     is_success(side, node) && (side.language != ScanLanguage::Python || is_of_test(side, node))
 }
 
-/// Whether a call ends the process with success, outside of a program's main part.
+/// True if a call ends the process with success, outside of a program's main part.
 fn is_success(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     let head = node.text().split('(').next().unwrap_or_default().trim();
     let arguments = node.text()[head.len().min(node.text().len())..]
@@ -203,7 +203,7 @@ fn is_success(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     is_exit && is_success && !is_main
 }
 
-/// What is wrong with a call.
+/// The fault of a call.
 fn faked_call(side: &SourceSide<'_>, node: SyntaxNode<'_>, is_test: bool) -> Option<&'static str> {
     if is_test && ends_well(side, node) && !keeps_status(side, node) {
         return match reaching(side, node) {
@@ -226,7 +226,8 @@ fn faked_call(side: &SourceSide<'_>, node: SyntaxNode<'_>, is_test: bool) -> Opt
     sets_runner(node).then_some(RUNNER)
 }
 
-/// Whether a call ends a process of Node's own runner after its tests, with the status that they had.
+/// True if a call ends a process of Node's own runner after its tests, with the status that they
+/// had.
 fn keeps_status(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     let is_of_hook = |around: SyntaxNode<'_>| {
         let called = around.field("function").map_or("", SyntaxNode::text);
@@ -237,13 +238,13 @@ fn keeps_status(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
         && node.ancestors().any(is_of_hook)
 }
 
-/// Whether a macro of Rust takes the name of an assertion.
+/// True if a macro of Rust takes the name of an assertion.
 fn is_assertion_macro(node: SyntaxNode<'_>) -> bool {
     let name = node.field("name").map_or("", SyntaxNode::text);
     matches!(name, "assert" | "assert_eq" | "assert_ne" | "panic")
 }
 
-/// What is wrong with a comment of Python that holds code: a lone carriage return ends it, and so does an
+/// The fault of a Python comment that holds code: a lone carriage return ends it, and so does an
 /// escape in another encoding of the file.
 fn running_comment(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> Option<&'static str> {
     if side.language != ScanLanguage::Python {
@@ -261,7 +262,7 @@ fn running_comment(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> Option<&'stat
     (!name.is_empty() && !PLAIN_ENCODINGS.contains(&name.as_str())).then_some(ENCODED)
 }
 
-/// Whether Python code makes the test that calls it a skipped one. Code for tests may.
+/// True if Python code makes the test that calls it a skipped one. Test support may do this.
 fn skips_caller(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     let text = node.text();
     let head = text.split('(').next().unwrap_or_default();
@@ -275,7 +276,7 @@ fn skips_caller(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     side.language == ScanLanguage::Python && is_skipping && !side.path.as_str().contains("test")
 }
 
-/// Whether a text has a quoted line in which a runner reports how many tests ran or passed, with a
+/// True if a text has a quoted line in which a runner reports how many tests ran or passed, with a
 /// number.
 fn has_totals(text: &str) -> bool {
     let is_number = |word: &str| word.parse::<u32>().is_ok();
@@ -293,20 +294,20 @@ fn has_totals(text: &str) -> bool {
     })
 }
 
-/// Whether a call such as `setattr(TestCase, "run", …)` replaces a part of a test runner.
+/// True if a call such as `setattr(TestCase, "run", …)` replaces a part of a test runner.
 fn sets_runner(node: SyntaxNode<'_>) -> bool {
     let Some(arguments) = node.text().strip_prefix("setattr(") else { return false };
     let mut arguments = arguments.split(',').map(|it| it.trim().trim_matches(['"', '\'']));
     arguments.next().zip(arguments.next()).is_some_and(|(object, name)| decides(object, name))
 }
 
-/// Whether a part of a test runner decides about a test.
+/// True if a part of a test runner decides about a test.
 fn decides(object: &str, name: &str) -> bool {
     let is_of_runner = object.rsplit('.').next().is_some_and(|it| RUNNERS.contains(&it));
     is_of_runner && (DECIDING.contains(&name) || name.starts_with("assert"))
 }
 
-/// Whether Python code is run by the test runner and not by a program that a test starts.
+/// True if Python code is run by the test runner and not by a program that a test starts.
 fn is_of_test(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     let file = side.path.as_str().rsplit('/').next().unwrap_or_default();
     let Some(function) = side.function_at(node) else {
@@ -360,7 +361,7 @@ const COLLECTED: &str = "pytest_collection_modifyitems";
 const ASKED: &[&str] =
     &["getoption", "config.", "environ", "getenv", "platform", "version", "which(", "find_spec"];
 
-/// Whether the hook excludes tests unconditionally.
+/// True if the hook excludes tests unconditionally.
 fn leaves_out(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     let hook = side.function_at(node).filter(|it| it.name == COLLECTED);
     let names = [".name", ".nodeid", "\"test_", "'test_"];
@@ -384,7 +385,7 @@ fn is_skipped(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     is_mark && is_skip && leaves_out(side, node)
 }
 
-/// Whether a file of Go has tests besides its `TestMain`.
+/// True if a file of Go has tests besides its `TestMain`.
 fn holds_tests(side: &SourceSide<'_>) -> bool {
     side.functions.iter().any(|it| it.name.starts_with("Test") && it.name != "TestMain")
 }
@@ -399,7 +400,7 @@ fn runs_none(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     side.language == ScanLanguage::Go && is_main && !is_used
 }
 
-/// Whether the equality of a Rust type was derived.
+/// True if the equality of a Rust type was derived.
 fn derived(side: &SourceSide<'_>, function: &str) -> bool {
     let Some((name, _)) = function.rsplit_once('.') else { return false };
     let name = name.rsplit('.').next().unwrap_or(name);
@@ -435,7 +436,7 @@ fn is_equality(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     is_whole && takes_other && is_compared
 }
 
-/// Whether the type is meant to equal everything, or has nothing to compare.
+/// True if the type is meant to equal everything, or has nothing to compare.
 fn is_wildcard(node: SyntaxNode<'_>) -> bool {
     let around = node.ancestors().find(|it| is_class(*it) || it.kind() == "impl_item");
     let Some(around) = around else { return false };

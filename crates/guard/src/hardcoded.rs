@@ -88,7 +88,7 @@ fn answered(news: &[NewOccurrence<'_, '_>]) -> Vec<Detection> {
     hits
 }
 
-/// Whether a function that existed before consults the table first and computes otherwise.
+/// True if a function that existed before consults the table first and computes otherwise.
 fn is_looked_up(new: &NewOccurrence<'_, '_>, name: &str) -> bool {
     let forms = [format!("in {name}:"), format!("in {name})"), format!("{name}[")];
     new.side.functions.iter().any(|function| {
@@ -118,7 +118,7 @@ fn literal(node: SyntaxNode<'_>) -> Option<String> {
     (text.chars().count() >= RARE_TEXT_CHARS_MIN).then(|| format!("\"{text}\""))
 }
 
-/// Whether a literal is neither word nor name; those are vocabulary that tests and code share.
+/// True if a literal is neither word nor name; those are vocabulary that tests and code share.
 fn is_specific(literal: &str) -> bool {
     let text = literal.trim_matches('"');
     !literal.starts_with('"')

@@ -88,10 +88,8 @@ pub struct GuardOutcome {
     pub gaps: Vec<(RelPath, Gap)>,
 }
 
-/// One family of detectors.
 type DetectorFamily = fn(&GuardInput<'_>, &ParsedFiles<'_>) -> Vec<Detection>;
 
-/// All families.
 const FAMILIES: &[DetectorFamily] = &[
     suite::inspect,
     hardcoded::hardcoded_hits,
@@ -116,7 +114,7 @@ struct Detection {
     path: RelPath,
     /// Byte offsets in the current text; `0..0` when the code was removed.
     bytes: Range<usize>,
-    /// What is wrong, and how to resolve it.
+    /// The problem and its remedy.
     message: String,
     /// Text that identifies the hit within the file.
     anchor: String,
@@ -156,7 +154,7 @@ fn inspect_normalized(input: &GuardInput<'_>, on_disk: &[SourceChange]) -> Guard
     GuardOutcome { findings, gaps }
 }
 
-/// Whether the guard reads the content of a file; of others at most the name matters.
+/// True if the guard reads the content of a file; of others it uses at most the name.
 #[must_use]
 pub fn is_guarded_path(path: &RelPath) -> bool {
     ScanLanguage::from_path(path).is_some_and(facts::is_known)

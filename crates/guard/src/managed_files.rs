@@ -157,7 +157,7 @@ fn lock(change: &SourceChange, input: &GuardInput<'_>) -> Option<String> {
     })
 }
 
-/// Whether a merge conflict was resolved in the file.
+/// True if a merge conflict was resolved in the file.
 fn is_merged(change: &SourceChange) -> bool {
     change.before.as_deref().is_some_and(|it| it.contains("<<<<<<< "))
 }
@@ -205,7 +205,7 @@ fn generated(change: &SourceChange, input: &GuardInput<'_>) -> Option<String> {
     (!is_made).then(|| "generated code was edited by hand: change its source".to_owned())
 }
 
-/// Whether the marker of generated code is in a comment, and not in code that searches for it.
+/// True if the marker of generated code is in a comment, and not in code that searches for it.
 fn has_generated_mark(text: &str) -> bool {
     head(text).iter().any(|line| is_generated(line.as_bytes()) && !line.contains(['`', '"']))
 }

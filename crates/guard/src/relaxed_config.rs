@@ -33,7 +33,7 @@ const REMEDY: &str = "restore it and fix the code, or let the user decide";
 struct ToolConfig {
     tool: &'static ConfiguredTool,
     value: Value,
-    /// Whether a program computes it, so that a missing key may still be set.
+    /// True if a program computes it, so that a missing key may still be set.
     is_code: bool,
     /// Its file, by the current path.
     path: RelPath,
@@ -79,7 +79,7 @@ pub(super) fn relaxed_hits(input: &GuardInput<'_>, files: &ParsedFiles<'_>) -> V
     hits
 }
 
-/// Whether a file is the configuration of a known tool.
+/// True if a file is the configuration of a known tool.
 pub(super) fn is_tool_config(path: &RelPath) -> bool {
     HOMES.iter().any(|home| is_named(path, home.file))
 }
@@ -199,7 +199,7 @@ fn pair_hits(pair: &ConfigPair, trades: &[&str], changes: &[SourceChange]) -> Ve
         .collect()
 }
 
-/// What the first configuration of a kind excludes.
+/// The exclusions in the first configuration of a kind.
 fn first_hits(pair: &ConfigPair, old_trades: &[&str], changes: &[SourceChange]) -> Vec<Detection> {
     let news = pair.after.iter().filter(|it| !old_trades.contains(&it.tool.category));
     let hits = news.flat_map(|reading| {
@@ -214,7 +214,7 @@ fn first_hits(pair: &ConfigPair, old_trades: &[&str], changes: &[SourceChange]) 
     hits.collect()
 }
 
-/// Whether a word is a folder whose files were removed in the same change.
+/// True if a word is a folder whose files were removed in the same change.
 fn is_emptied(word: &str, changes: &[SourceChange]) -> bool {
     let is_below = |path: &RelPath| path.as_str().starts_with(&format!("{word}/"));
     let is_left = changes.iter().any(|it| it.after.is_some() && is_below(&it.path));

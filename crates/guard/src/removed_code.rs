@@ -21,8 +21,7 @@ pub(super) fn abandoned_hits(input: &GuardInput<'_>, files: &ParsedFiles<'_>) ->
     hits
 }
 
-/// Comments that contain a line of code that existed before and is gone now; the first of
-/// consecutive lines.
+/// Comments with a line of code that was removed; the first of consecutive lines.
 fn commented(file: &ParsedFile<'_>) -> Vec<Detection> {
     let (Some(before), Some(after)) = (&file.before, &file.after) else { return Vec::new() };
     let known: HashSet<String> = code_comments(before).map(|(_, line, _)| line).collect();
@@ -128,7 +127,7 @@ fn deleted(finding: &Finding, goal: &str, files: &ParsedFiles<'_>) -> Option<Det
     })
 }
 
-/// Whether a function was moved or renamed.
+/// True if a function was moved or renamed.
 fn is_elsewhere(old: &FunctionNode<'_>, files: &ParsedFiles<'_>) -> bool {
     let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
     let mut own: Vec<&str> = tokens(old.body);

@@ -1,9 +1,9 @@
-//! The files of the project that a command line, or a file of an exam, runs or loads: what decides
-//! about a check without being named by it.
+//! The files of the project that a command line, or a file of an exam, runs or loads: files that
+//! decide the result of a check without being named by it.
 //!
-//! A script that a shell runs always decides. A program of an interpreter, what it imports and what is
-//! compared with its output may be the work itself (`python3 src/app.py`, `diff out.txt t/expected`), so
-//! these count only in places that examine others: [`is_examiner`].
+//! A script that a shell runs always decides. A program of an interpreter, what it imports and what
+//! is compared with its output may be the work itself (`python3 src/app.py`, `diff out.txt
+//! t/expected`), so these count only in places that examine others: [`is_examiner`].
 
 mod sources;
 
@@ -22,7 +22,7 @@ const INTERPRETERS: [&str; 10] =
     ["bun", "deno", "lua", "node", "perl", "php", "python", "ruby", "ts-node", "tsx"];
 /// Options that are followed by code or a module, not by a file.
 const CODE_OPTIONS: [&str; 4] = ["--eval", "-c", "-e", "-r"];
-/// Programs whose option `-f` names a file with what they do, or look for.
+/// Programs whose option `-f` takes a file with their program or patterns.
 const READERS_OF_PROGRAMS: [&str; 9] =
     ["awk", "egrep", "fgrep", "gawk", "grep", "jq", "mawk", "rg", "sed"];
 const PROGRAM_OPTIONS: [&str; 3] = ["--file", "--from-file", "-f"];
@@ -40,7 +40,7 @@ pub const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 /// Options of make that are followed by a value.
 const MAKE_VALUES: [&str; 7] = ["-C", "-I", "-W", "-f", "-j", "-l", "-o"];
 
-/// Folders with tests and what they compare with.
+/// Folders with tests and their expected results.
 const TEST_FOLDERS: [&str; 11] = [
     "__tests__",
     "acceptance",
@@ -76,7 +76,7 @@ const ROOT: &str = "/.project";
 pub enum FileUse {
     /// A shell runs it.
     Shell,
-    /// It runs in the language that its name or first line says, or is loaded by such a program.
+    /// It runs in the language of its name or first line, or is loaded by such a program.
     Program,
     /// Make runs these targets of it; without one the first.
     Makefile(Vec<String>),
@@ -97,16 +97,15 @@ pub struct RunFile {
     pub folder: String,
 }
 
-/// What a text runs or loads, as far as the text shows it. The files need not exist.
+/// The files that a text runs or loads, as far as the text shows them. They need not exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunFiles {
-    /// The files.
     pub files: BTreeSet<RunFile>,
     /// The files that it writes, which are its results.
     pub written: BTreeSet<RelPath>,
     /// Programs that are looked up on PATH.
     pub programs: BTreeSet<String>,
-    /// Whether a shell begins with the user's own start files.
+    /// True if a shell begins with the user's own start files.
     pub has_login_shell: bool,
 }
 
@@ -124,15 +123,16 @@ impl RunFiles {
     }
 }
 
-/// What a command without a shell runs or loads, in a folder relative to the root. `root` is the
-/// root's own path.
+/// The files that a command without a shell runs or loads, in a folder relative to the root. `root`
+/// is the root's own path.
 #[must_use]
 pub fn files_of_command(argv: &[String], folder: &str, root: &str) -> RunFiles {
     let words: Vec<&str> = argv.iter().map(String::as_str).collect();
     files_of_shell_text(&quoted_words(&words), None, folder, root)
 }
 
-/// What a text of the shell runs or loads when it begins in this folder; `script` is its own file.
+/// The files that a shell text runs or loads when it begins in this folder; `script` is its own
+/// file.
 #[must_use]
 pub fn files_of_shell_text(
     text: &str,
@@ -161,8 +161,8 @@ pub fn files_of_shell_text(
     files
 }
 
-/// What a program in another language imports, runs and reads, as far as its text names it. `folder`
-/// is where it runs.
+/// The files that a program in another language imports, runs and reads, as far as its text shows
+/// them. `folder` is its working directory.
 #[must_use]
 pub fn files_of_program(path: &RelPath, text: &str, folder: &str) -> RunFiles {
     let mut files = RunFiles::default();
@@ -184,7 +184,7 @@ pub fn package_script(package: &str, script: &str) -> Option<String> {
     Some(lines.concat()).filter(|text| !text.is_empty())
 }
 
-/// Whether a file is a shell script, by its name or its first line.
+/// True if a file is a shell script, by its name or its first line.
 #[must_use]
 pub fn is_shell_script(path: &RelPath, text: &str) -> bool {
     let first = text.lines().next().filter(|line| line.starts_with("#!")).unwrap_or_default();
@@ -193,7 +193,7 @@ pub fn is_shell_script(path: &RelPath, text: &str) -> bool {
         || programs.any(|program| SHELLS.contains(&program))
 }
 
-/// Whether a file examines the work, by its folders or name; `main.py` is the work itself.
+/// True if a file examines the work, by its folders or name; `main.py` is the work itself.
 #[must_use]
 pub fn is_examiner(path: &RelPath) -> bool {
     let mut is_in_work = false;
@@ -219,7 +219,7 @@ fn add_call(call: &CalledProgram, begin: &str, files: &mut RunFiles) {
     let name = call.program.rsplit('/').next().unwrap_or(&call.program);
     let plain = name.trim_end_matches(|it: char| it.is_ascii_digit() || it == '.');
     let arguments: Vec<&str> = call.arguments.iter().map(String::as_str).collect();
-    // A folder that a variable names is unknown.
+    // A folder in a variable is unknown.
     let folder = if root_path(&call.folder).is_some() { call.folder.as_str() } else { begin };
     let at = |path: &str| absolute(folder, path);
     for pair in call.wrappers.windows(2).filter(|pair| pair[0] == "-a") {
@@ -364,7 +364,7 @@ fn add_package_script(arguments: &[&str], folder: &str, files: &mut RunFiles) {
     }
 }
 
-/// Whether these options of a shell make it read the user's start files.
+/// True if these options of a shell make it read the user's start files.
 fn is_login(word: &str) -> bool {
     word == "--login" || is_cluster_with(word, 'l') || is_cluster_with(word, 'i')
 }

@@ -12,7 +12,6 @@ use moai_base::toml_value::parse_toml;
 pub(super) enum SettingsFormat {
     /// JSON, with comments and trailing commas where a tool takes them.
     Json,
-    /// TOML.
     Toml,
     /// Sections of `key = value`, values going on in indented lines, as Python's `configparser`
     /// reads them; every value is text.

@@ -95,11 +95,11 @@ const FOLDER_WRITERS: [&str; 4] = ["mv", "rm", "rmdir", "shred"];
 pub struct ShellWrite {
     /// As typed, without quotes; relative to the folder in which the command starts.
     pub path: String,
-    /// Whether everything below a folder of this name is written too.
+    /// True if everything below a folder of this name is written too.
     pub is_whole_folder: bool,
-    /// Whether the path is a pattern for the names of existing files.
+    /// True if the path is a pattern for the names of existing files.
     pub is_pattern: bool,
-    /// Whether what writes it is known to write, and not only unknown.
+    /// True if the program is known to write it, and is not merely unknown.
     pub is_known: bool,
     /// If only some of the files below the path are written, which ones.
     pub below: Option<WrittenBelow>,
@@ -117,9 +117,8 @@ pub enum WrittenBelow {
     },
     /// Those that another folder holds, as typed like the path.
     HeldBy {
-        /// That folder.
         folder: String,
-        /// Whether those that it does not hold are removed.
+        /// True if those that it does not hold are removed.
         is_mirrored: bool,
     },
 }
@@ -143,7 +142,7 @@ pub fn program_writes(text: &str) -> Vec<ShellWrite> {
 /// A patch in a file that a command applies, as typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AppliedPatch {
-    /// What may be the file.
+    /// The possible file.
     pub file: String,
     /// The folder in which it is applied.
     pub folder: String,
@@ -157,7 +156,6 @@ pub fn applied_patches(command: &str) -> Vec<AppliedPatch> {
     search.patches
 }
 
-/// The paths that a patch names.
 #[must_use]
 pub fn patched_paths(patch: &str) -> Vec<String> {
     let mut search = WriteSearch::default();
@@ -165,7 +163,7 @@ pub fn patched_paths(patch: &str) -> Vec<String> {
     search.found.into_iter().map(|found| found.path).collect()
 }
 
-/// Whether a text begins with a program that is known here, so that it may be a command.
+/// True if a text begins with a program that is known here, so that it may be a command.
 #[must_use]
 pub fn begins_with_program(text: &str) -> bool {
     let Some(first) = pipelines(text).into_iter().flatten().find(|it| !it.words.is_empty()) else {
@@ -195,7 +193,7 @@ pub fn quoted_words(words: &[&str]) -> String {
     quoted.collect::<Vec<_>>().join(" ")
 }
 
-/// What was found so far, and what later commands depend on.
+/// The results so far, and the state that later commands depend on.
 #[derive(Default)]
 struct WriteSearch {
     found: Vec<ShellWrite>,
@@ -214,7 +212,7 @@ struct WriteSearch {
     outer_folders: Vec<String>,
     /// Values of variables and of `for` loops, by name.
     variables: HashMap<String, Vec<String>>,
-    /// Whether the present program is not known to write.
+    /// True if the present program is not known to write.
     is_unknown: bool,
     /// Texts around the present one.
     depth: usize,
@@ -395,7 +393,7 @@ impl WriteSearch {
         }
     }
 
-    /// Programs whose arguments are more than files; returns whether nothing is left to judge.
+    /// Programs whose arguments are not only files; returns true if nothing remains to examine.
     fn special_program(
         &mut self,
         simple: &SimpleCommand,
@@ -474,7 +472,7 @@ impl WriteSearch {
         }
     }
 
-    /// What a program is given that is known to write.
+    /// The operands of a program that is known to write.
     fn written_operands(&mut self, program: &str, arguments: &[&str]) {
         let is_whole_folder = match program {
             "chmod" | "chown" => arguments.iter().any(|it| it.starts_with('-') && it.contains('R')),
@@ -484,7 +482,7 @@ impl WriteSearch {
         let is_git = program == "git";
         let excepted = if is_git { excepted(arguments) } else { Vec::new() };
         for word in arguments.iter().filter(|word| !word.starts_with('-')) {
-            // What git does to all files depends on them.
+            // The effect of git on all files depends on these words.
             let is_other = is_git && (is_whole_tree(word) || excepted.iter().any(|it| it == word));
             if is_other {
                 continue;
@@ -512,7 +510,7 @@ impl WriteSearch {
         }
     }
 
-    /// What a program that is not known to read is given.
+    /// The operands of a program that is not known to only read.
     fn unknown_operands(&mut self, arguments: &[&str]) {
         self.is_unknown = true;
         for word in arguments {
@@ -546,14 +544,14 @@ impl WriteSearch {
         }
     }
 
-    /// A text that another shell runs, which leaves the folder as it is.
+    /// A text that another shell runs, which does not change the folder.
     fn in_subshell(&mut self, text: &str) {
         let folder = self.folder.clone();
         self.shell_text(text);
         self.folder = folder;
     }
 
-    /// Adds what a word stands for.
+    /// Adds the expansions of a word.
     fn push(&mut self, word: &str, is_whole_folder: bool) {
         for value in self.expanded(word) {
             self.add(&value, is_whole_folder);
@@ -599,7 +597,7 @@ impl WriteSearch {
     }
 }
 
-/// Whether an option makes a symbolic link.
+/// True if an option makes a symbolic link.
 fn is_symbolic_link(word: &str) -> bool {
     let is_cluster = word.starts_with('-') && !word.starts_with("--");
     // With `-t` the links get names of their targets.
@@ -621,7 +619,7 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(is_name_character)
 }
 
-/// Whether a program writes the files that it is given with these words.
+/// True if a program writes the files that it is given with these words.
 fn writes_files(program: &str, words: &[String]) -> bool {
     if program == "git" {
         return writes_by_git(words);
@@ -638,7 +636,7 @@ fn writes_files(program: &str, words: &[String]) -> bool {
     is_writer || has_flag || is_in_place(program, &texts)
 }
 
-/// Whether an option makes a program write the files that it is given.
+/// True if an option makes a program write the files that it is given.
 fn is_in_place(program: &str, arguments: &[&str]) -> bool {
     let is_cluster = |word: &&str| {
         let letters = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
@@ -649,13 +647,13 @@ fn is_in_place(program: &str, arguments: &[&str]) -> bool {
     IN_PLACE.contains(&program) && arguments.iter().any(is_cluster)
 }
 
-/// Whether a command of a pipeline passes names to a program that writes them.
+/// True if a command of a pipeline passes names to a program that writes them.
 fn pipes_to_writer(simple: &SimpleCommand) -> bool {
     let is_passed = simple.words.iter().any(|it| matches!(base_name(it), "parallel" | "xargs"));
     is_passed && writes_what_it_is_given(simple)
 }
 
-/// Whether the program of a command writes the files that it is given.
+/// True if the program of a command writes the files that it is given.
 fn writes_what_it_is_given(simple: &SimpleCommand) -> bool {
     simple.program().is_some_and(|at| writes_files(base_name(&simple.words[at]), &simple.words))
 }

@@ -59,7 +59,7 @@ fn shown(function: &FunctionNode<'_>) -> String {
     }
 }
 
-/// Whether a body that computed something became a constant or empty.
+/// True if a body that computed something became a constant or empty.
 fn is_gutted(old: &FunctionNode<'_>, new: &FunctionNode<'_>) -> bool {
     let did = tokens(old.body);
     let works = old.body.descendants().into_iter().any(|node| {
@@ -103,7 +103,7 @@ fn is_block(node: SyntaxNode<'_>) -> bool {
     matches!(node.kind(), "block" | "statement_block" | "constructor_body" | "compound_statement")
 }
 
-/// Whether a value is written literally and computed from nothing.
+/// True if a value is written literally and computed from nothing.
 fn is_plain(node: SyntaxNode<'_>) -> bool {
     let text = node.text().trim();
     let is_word = matches!(
@@ -146,7 +146,7 @@ fn is_plain(node: SyntaxNode<'_>) -> bool {
         ) && node.named_children().into_iter().all(is_plain)
 }
 
-/// Whether most of the code of a function is in another function now.
+/// True if most of the code of a function is in another function now.
 fn is_moved(old: &FunctionNode<'_>, files: &ParsedFiles<'_>) -> bool {
     let was = normal(old.body);
     let lines = tokens(old.body);
@@ -188,7 +188,7 @@ fn unwritten(language: ScanLanguage, node: SyntaxNode<'_>) -> bool {
         (ScanLanguage::Python, "raise_statement") => {
             let raised = node.text().trim_start_matches("raise").trim_start();
             let why = raised.strip_prefix("NotImplementedError").map(str::to_lowercase);
-            // With other words it says that a case is impossible.
+            // Other words declare a case impossible.
             why.is_some_and(|why| !why.contains(['"', '\'']) || says(&why))
         }
         (ScanLanguage::Java, "throw_statement") => {
@@ -242,7 +242,7 @@ fn placeholder(new: &NewOccurrence<'_, '_>, files: &ParsedFiles<'_>) -> Option<D
     })
 }
 
-/// Whether the position is on one of several paths through its function.
+/// True if the position is on one of several paths through its function.
 fn is_in_branch(node: SyntaxNode<'_>, function: &FunctionNode<'_>) -> bool {
     let around = node.ancestors().take_while(|it| it.bytes() != function.node.bytes());
     let words = ["if_", "switch_", "case_", "match_", "elif_", "else_", "conditional_"];
@@ -250,13 +250,13 @@ fn is_in_branch(node: SyntaxNode<'_>, function: &FunctionNode<'_>) -> bool {
     kinds.any(|kind| words.iter().any(|word| kind.starts_with(word)))
 }
 
-/// Whether the build compiles the file only to probe the compiler.
+/// True if the build compiles the file only to probe the compiler.
 fn is_probe(side: &SourceSide<'_>) -> bool {
     let path = side.path.as_str();
     side.language == ScanLanguage::Rust && (path.starts_with("build/") || path.contains("probe"))
 }
 
-/// Whether the function is meant to be overridden: it is marked abstract, or its class is a base
+/// True if the function is meant to be overridden: it is marked abstract, or its class is a base
 /// class or is named like one.
 fn is_abstract(side: &SourceSide<'_>, node: SyntaxNode<'_>, files: &ParsedFiles<'_>) -> bool {
     let Some(function) = side.function_at(node) else { return true };
@@ -286,7 +286,7 @@ fn is_abstract(side: &SourceSide<'_>, node: SyntaxNode<'_>, files: &ParsedFiles<
     class.kind() == "trait_item" || marked(class) || is_called_base || has_heirs(name, files)
 }
 
-/// Whether a changed file names the class as a base.
+/// True if a changed file names the class as a base.
 fn has_heirs(name: &str, files: &ParsedFiles<'_>) -> bool {
     let sides = files.files.iter().filter_map(|file| file.after.as_ref());
     let is_base = |node: SyntaxNode<'_>| {

@@ -37,11 +37,11 @@ struct SuiteChange<'t> {
     goal: GoalWords,
     /// Names of removed code.
     deleted: BTreeSet<String>,
-    /// What assertion helpers assert now.
+    /// The current assertions of the helpers.
     helpers: AssertionHelpers,
-    /// Whether code outside tests behaves differently now.
+    /// True if code outside tests behaves differently now.
     has_changed_code: bool,
-    /// Whether code outside tests warns less than before.
+    /// True if code outside tests warns less than before.
     warns_less: bool,
 }
 
@@ -91,7 +91,7 @@ fn all_helpers<'s, 't: 's>(sides: impl Iterator<Item = &'s SourceSide<'t>>) -> A
     sides.flat_map(inventory::helpers).collect()
 }
 
-/// Whether a function outside tests is new, removed or has another body.
+/// True if a function outside tests is new, removed or has another body.
 fn has_changed_code(files: &ParsedFiles<'_>) -> bool {
     let bodies = |side: Option<&SourceSide<'_>>| -> BTreeSet<(String, String)> {
         let functions = side.into_iter().flat_map(|side| {
@@ -102,7 +102,7 @@ fn has_changed_code(files: &ParsedFiles<'_>) -> bool {
     files.files.iter().any(|file| bodies(file.before.as_ref()) != bodies(file.after.as_ref()))
 }
 
-/// How often code outside tests names a class of warnings.
+/// Number of times that code outside tests mentions a class of warnings.
 fn warnings<'s, 't: 's>(sides: impl Iterator<Item = &'s SourceSide<'t>>) -> usize {
     let code = sides.filter(|side| side.language == ScanLanguage::Python && !side.is_test);
     code.map(|side| side.root.text().matches("Warning").count()).sum()

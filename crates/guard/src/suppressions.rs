@@ -90,7 +90,7 @@ impl Suppression {
         format!("{directive}\0{}", if is_part { "" } else { self.code.as_str() })
     }
 
-    /// Whether it only ends an earlier suppression.
+    /// True if it only ends an earlier suppression.
     fn is_end(&self) -> bool {
         self.directive.ends_with("8 ignore") && matches!(self.code.as_str(), "stop" | "end")
     }
@@ -103,7 +103,7 @@ pub(super) fn suppression_hits(input: &GuardInput<'_>, files: &ParsedFiles<'_>) 
     new.filter_map(|novel| hit(&novel, input.base_findings, deprecates)).collect()
 }
 
-/// Whether the change deprecates code of the project that other code still uses.
+/// True if the change deprecates code of the project that other code still uses.
 fn deprecates(files: &ParsedFiles<'_>) -> bool {
     let count = |side: Option<&SourceSide<'_>>| {
         let rust = side.filter(|it| it.language == ScanLanguage::Rust);
@@ -183,7 +183,7 @@ fn comment(node: SyntaxNode<'_>, is_explained: bool) -> Vec<Suppression> {
     found
 }
 
-/// Whether a directive is where a tool reads it: at the start of its comment or after another
+/// True if a directive is where a tool reads it: at the start of its comment or after another
 /// directive, not in the middle of prose.
 fn is_directive(text: &str, at: usize) -> bool {
     let before = text[..at].rsplit('\n').next().unwrap_or_default();
@@ -250,14 +250,14 @@ fn codes_of(codes: CodeSyntax, rest: &str) -> (Vec<String>, String) {
     }
 }
 
-/// Whether a text is a reason: a word of at least four letters, or two words.
+/// True if a text is a reason: a word of at least four letters, or two words.
 pub(super) fn is_reason(text: &str) -> bool {
     let words = text.split(|it: char| !it.is_alphabetic()).filter(|it| it.chars().count() > 1);
     let words: Vec<&str> = words.collect();
     words.len() > 1 || words.iter().any(|it| it.chars().count() > 3 || !it.is_ascii())
 }
 
-/// Whether a comment on the line above, or at the end of the same line, gives a reason.
+/// True if a comment on the line above, or at the end of the same line, gives a reason.
 fn has_reason_beside(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     side.comments.iter().any(|other| {
         let is_above = other.end_line() + 1 == node.line();
@@ -335,7 +335,7 @@ fn csharp(node: SyntaxNode<'_>, is_explained: bool) -> Vec<Suppression> {
     vec![Suppression { directive: name.to_owned(), code, has_reason }]
 }
 
-/// Whether a directive for one code replaced one for all codes.
+/// True if a directive for one code replaced one for all codes.
 fn is_narrower(new: &NewOccurrence<'_, '_>) -> bool {
     let Some((directive, code)) = new.occurrence.key.split_once('\0') else { return false };
     let before = new.file.before.as_ref();
@@ -349,7 +349,7 @@ fn is_narrower(new: &NewOccurrence<'_, '_>) -> bool {
     count(before) > count(Some(new.side))
 }
 
-/// Whether a directive for one code replaced one for another code on a line whose code is
+/// True if a directive for one code replaced one for another code on a line whose code is
 /// unchanged: tools rename their rules.
 fn is_replaced(new: &NewOccurrence<'_, '_>) -> bool {
     let Some((directive, code)) = new.occurrence.key.split_once('\0') else { return false };
@@ -407,7 +407,7 @@ fn hit(new: &NewOccurrence<'_, '_>, known: &[Finding], deprecates: bool) -> Opti
     })
 }
 
-/// Whether it is in tests, examples or benchmarks.
+/// True if it is in tests, examples or benchmarks.
 fn is_apart(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     let folders = ["bench", "benches", "benchmarks", "examples"];
     let is_beside = side.path.as_str().split('/').rev().skip(1).any(|it| folders.contains(&it));
@@ -415,7 +415,7 @@ fn is_apart(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     side.is_test_at(node.bytes().start) || is_beside || attribute.contains("cfg_attr(test,")
 }
 
-/// Whether the reason for a directive at this position is common knowledge.
+/// True if the reason for a directive at this position is common knowledge.
 fn is_usual(side: &SourceSide<'_>, node: SyntaxNode<'_>, silence: &Suppression) -> bool {
     let line = side.root.text().lines().nth(node.line()).unwrap_or_default();
     match silence.directive.as_str() {
@@ -437,7 +437,7 @@ fn is_usual(side: &SourceSide<'_>, node: SyntaxNode<'_>, silence: &Suppression) 
     }
 }
 
-/// Whether a directive silences a finding of the base.
+/// True if a directive silences a finding of the base.
 fn is_hidden(
     finding: &Finding,
     silence: &Suppression,

@@ -11,7 +11,7 @@ use moai_scan::syntax::{ScanLanguage, SyntaxNode};
 
 const CODE: &str = "G13";
 
-/// How a handler drops the error.
+/// The way in which a handler drops the error.
 const EMPTY: &str = "an error is caught and dropped";
 const DEFAULT: &str = "any error becomes a default value";
 const DISCARDED: &str = "a result that may be an error is discarded";
@@ -86,7 +86,7 @@ fn key(node: SyntaxNode<'_>) -> String {
     }
 }
 
-/// Whether a comment on the lines above, or after it, gives a reason.
+/// True if a comment on the lines above, or after it, gives a reason.
 fn is_explained_beside(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     let is_beside = |comment: &SyntaxNode<'_>| {
         comment.end_line() + 1 == node.line() || comment.line() == node.end_line()
@@ -94,7 +94,7 @@ fn is_explained_beside(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     side.comments.iter().any(|it| is_beside(it) && is_reason(it.text()))
 }
 
-/// How a handler drops the error, and whether a comment in it gives a reason.
+/// The way in which a handler drops the error; true if a comment in it gives a reason.
 fn handler_fault(node: SyntaxNode<'_>) -> Option<(&'static str, bool)> {
     let what = match node.kind() {
         "except_clause" => python(node)?,
@@ -138,7 +138,7 @@ fn target(statement: SyntaxNode<'_>) -> Option<SyntaxNode<'_>> {
     inner.field("left").filter(|_| inner.kind() == "assignment")
 }
 
-/// Whether the only statement in the `try` sets a variable that the statement before set to a
+/// True if the only statement in the `try` sets a variable that the statement before set to a
 /// default.
 fn has_default(tried: SyntaxNode<'_>) -> bool {
     let body = tried.field("body").map(statements).unwrap_or_default();
@@ -147,7 +147,7 @@ fn has_default(tried: SyntaxNode<'_>) -> bool {
     before.is_some_and(|it| target(*one).is_some_and(|own| own.text() == it.text()))
 }
 
-/// How a block drops an error, if it does.
+/// The way in which a block drops an error, if it does.
 fn drops(statements: &[SyntaxNode<'_>]) -> Option<&'static str> {
     match statements {
         [] => Some(EMPTY),
@@ -168,7 +168,7 @@ fn drops(statements: &[SyntaxNode<'_>]) -> Option<&'static str> {
     }
 }
 
-/// Whether a value carries no information about an error.
+/// True if a value carries no information about an error.
 fn is_default(node: SyntaxNode<'_>) -> bool {
     matches!(
         node.text().trim(),
@@ -263,7 +263,7 @@ fn unchecked_go_error(node: SyntaxNode<'_>) -> Option<&'static str> {
     }
 }
 
-/// Whether a function with an error result returns none here.
+/// True if a function with an error result returns none here.
 fn answers_nil(node: SyntaxNode<'_>, answer: SyntaxNode<'_>) -> bool {
     let function = node.ancestors().find(|it| it.field("result").is_some());
     let result = function.and_then(|it| it.field("result")).map_or("", SyntaxNode::text);
@@ -289,7 +289,7 @@ fn blank(node: SyntaxNode<'_>) -> Option<&'static str> {
     (left == "_" && is_error).then_some(EMPTY)
 }
 
-/// Whether a function passes errors to its callers, before and after: in Rust by its return type,
+/// True if a function passes errors to its callers, before and after: in Rust by its return type,
 /// because `?` also passes `None` on.
 fn passes_errors(language: ScanLanguage, old: &FunctionNode<'_>, new: &FunctionNode<'_>) -> bool {
     let result = |function: &FunctionNode<'_>| {

@@ -79,13 +79,13 @@ fn detections<'t>(side: &SourceSide<'t>) -> Vec<NodeOccurrence<'t>> {
     })
 }
 
-/// Whether there is a legitimate use: a test library queries its runner, and test support replaces
+/// True if there is a legitimate use: a test library queries its runner, and test support replaces
 /// what tests cannot have.
 fn may_be_fine(node: SyntaxNode<'_>) -> bool {
     matches!(node.kind(), "unary_expression" | "function_item" | "attribute_item")
 }
 
-/// Whether a file configures tools, judged by its name.
+/// True if a file configures tools, judged by its name.
 fn is_configuration(path: &RelPath) -> bool {
     let name = path.as_str().rsplit('/').next().unwrap_or_default();
     let is_folder = path.as_str().split('/').any(|part| {
@@ -155,7 +155,7 @@ fn python(node: SyntaxNode<'_>) -> bool {
     }
 }
 
-/// Whether the call stack is searched for a test.
+/// True if the call stack is searched for a test.
 fn looks_at_stack(node: SyntaxNode<'_>) -> bool {
     let text = node.text();
     let is_stack =
@@ -274,7 +274,7 @@ fn is_for_tests(attribute: SyntaxNode<'_>) -> bool {
     attribute.text().split_whitespace().collect::<String>() == "#[cfg(test)]"
 }
 
-/// Whether a function is left out of tests and another one of its name takes its place there.
+/// True if a function is left out of tests and another one of its name takes its place there.
 fn has_double(node: SyntaxNode<'_>) -> bool {
     let is_left_out =
         attributes(node).iter().any(|it| normal(*it).replace(' ', "") == "#[cfg(not(test))]");

@@ -1,9 +1,10 @@
-//! The labelled corpus below `crates/guard/tests/corpus`: changes that game, and honest ones that look alike.
+//! The labelled corpus below `crates/guard/tests/corpus`: changes that game, and honest ones that
+//! look alike.
 //!
-//! A file holds cases. A case starts with `# case: title`; `goal:` is what the user wants, `block:`
-//! and `warn:` name the codes that must be found, `maybe:` those that may. Then follow files, each
-//! after `--- changed|new|deleted PATH`, or `--- moved OLD PATH`, as lines that start with a space
-//! (in both texts), `-` (before) or `+` (after); an empty line is in both.
+//! A file has several cases. A case starts with `# case: title`; `goal:` is what the user wants,
+//! `block:` and `warn:` name the codes that must be found, `maybe:` those that may. Then follow
+//! files, each after `--- changed|new|deleted PATH`, or `--- moved OLD PATH`, as lines that start
+//! with a space (in both texts), `-` (before) or `+` (after); an empty line is in both.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -98,7 +99,7 @@ fn counts(cases: &[Case]) -> BTreeMap<(String, bool), usize> {
     counts
 }
 
-/// How often a detector was right.
+/// Accuracy of a detector.
 #[derive(Default)]
 struct Score {
     expected: usize,

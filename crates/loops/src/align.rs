@@ -9,7 +9,6 @@ use super::fields::{BYTE_ORDER_MARK, bullet, is_empty_placeholder};
 /// The parts of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AlignmentPart {
-    /// The goal.
     Specification,
     /// The approach.
     Process,
@@ -180,7 +179,7 @@ fn is_blocking(label: &str) -> bool {
     ["blocking", "차단 질문", "블로킹", "선결 질문"].iter().any(|word| label.contains(word))
 }
 
-/// Whether a heading introduces blocking questions.
+/// True if a heading introduces blocking questions.
 fn is_question_heading(heading: &str) -> bool {
     let heading = heading.to_lowercase();
     let is_denied = ["non-blocking", "nonblocking", "not blocking"];
@@ -228,12 +227,12 @@ fn push_line(value: &mut String, line: &str) {
     value.push_str(line);
 }
 
-/// Whether a list entry begins with `**Label**` or with a short `Label:`.
+/// True if a list entry begins with `**Label**` or with a short `Label:`.
 fn has_label(item: &str) -> bool {
     item.starts_with("**") || item.split_once([':', '：']).is_some_and(|(label, _)| is_label(label))
 }
 
-/// Whether a list entry begins with a label of the form.
+/// True if a list entry begins with a label of the form.
 fn is_known(item: &str) -> bool {
     let label = item.split([':', '：']).next().unwrap_or_default().trim();
     let mut labels = FORM.iter().flat_map(|(_, rows)| rows.iter());
@@ -279,7 +278,7 @@ fn open_question(value: &str) -> Option<String> {
     is_open.then(|| text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// Whether an answer follows the question, on its line or on the next one.
+/// True if an answer follows the question, on its line or on the next one.
 fn is_answered(text: &str) -> bool {
     const MARKS: &[&str] =
         &["→", "answer:", "answered:", "decided:", "resolved:", "답:", "답변:", "결정:"];
@@ -294,7 +293,7 @@ fn is_answered(text: &str) -> bool {
     })
 }
 
-/// Whether a lower-case text begins with a mark that is followed by text.
+/// True if a lower-case text begins with a mark that is followed by text.
 fn starts_with_answer(text: &str, marks: &[&str]) -> bool {
     const OPEN: [&str; 6] = ["?", "tbd", "unknown", "unclear", "미정", "모름"];
     let text = text.trim_start_matches(|character: char| "*_—– -".contains(character));

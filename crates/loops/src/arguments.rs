@@ -78,7 +78,7 @@ pub fn parse_fix(
     Ok(request)
 }
 
-/// Whether a word must be a path, because it has a folder or an extension.
+/// True if a word must be a path, because it has a folder or an extension.
 fn is_like_path(word: &str) -> bool {
     let extension = word.rsplit_once('.').map(|(stem, extension)| (!stem.is_empty(), extension));
     let has_extension = extension.is_some_and(|(has_stem, extension)| {

@@ -67,11 +67,10 @@ fn contradicting_measurement(
     Some(run.text.clone())
 }
 
-/// A check that failed.
 struct FailedCheck {
     /// Its name, and the test counts if its output has them.
     text: String,
-    /// Whether it ran tests, and some of them failed.
+    /// True if it ran tests, and some of them failed.
     is_tests: bool,
     /// Passed tests, if exactly one line counts them.
     passed: Option<u64>,

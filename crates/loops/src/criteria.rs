@@ -90,7 +90,6 @@ pub struct CheckPlan {
     pub unanswered: Vec<CriterionGap>,
 }
 
-/// The sources of a plan.
 #[derive(Clone, Copy, Debug)]
 pub struct PlanSources<'a> {
     /// Required criteria (`loop.success_criteria`).
@@ -101,7 +100,7 @@ pub struct PlanSources<'a> {
     pub rubric: &'a [String],
     /// Commands suggested by the project's files; run only for a criterion without another command.
     pub proposed: &'a [CheckCommand],
-    /// Whether `.claude/autochecks.sh` exists, which answers [`CheckCriterion::Custom`].
+    /// True if `.claude/autochecks.sh` exists, which answers [`CheckCriterion::Custom`].
     pub has_autochecks: bool,
     /// Whether suggested commands run even if nothing requires them.
     pub scope: CheckScope,
@@ -114,7 +113,7 @@ const PROPOSED_BY_DEFAULT: [CheckCriterion; 2] =
     [CheckCriterion::TestPass, CheckCriterion::BuildSuccess];
 
 impl PlanSources<'_> {
-    /// Whether the suggestions apply because the project requires nothing.
+    /// True if the suggestions apply because the project requires nothing.
     #[must_use]
     pub fn uses_proposals(&self) -> bool {
         let requires_nothing = self.own.is_empty()
@@ -126,13 +125,13 @@ impl PlanSources<'_> {
 }
 
 impl CheckCommand {
-    /// Whether it is suggested by the project's files only.
+    /// True if it is suggested by the project's files only.
     #[must_use]
     pub fn is_proposed(&self) -> bool {
         self.source != OPTIONS && self.source != RUBRIC && !self.is_acceptance()
     }
 
-    /// Whether it accepts a TODO of an approved plan.
+    /// True if it accepts a TODO of an approved plan.
     #[must_use]
     pub fn is_acceptance(&self) -> bool {
         self.source.starts_with(SPECS_FOLDER)
@@ -240,7 +239,7 @@ impl CheckPlan {
         self
     }
 
-    /// Whether a command runs the tests.
+    /// True if a command runs the tests.
     #[must_use]
     pub fn runs_tests(&self) -> bool {
         self.commands.iter().any(|command| command.criterion == CheckCriterion::TestPass)

@@ -21,7 +21,6 @@ pub use roles::{ExamRole, role};
 
 /// The sensor of the findings, as of all findings about gaming.
 pub const SENSOR: &str = "guard";
-/// Name of the exam's reading.
 pub const READING: &str = "exam";
 /// Code: a file that examines the loop was changed.
 pub const TOUCHED: &str = "G19";
@@ -31,7 +30,6 @@ pub const FEWER_TESTS: &str = "G17";
 /// One file of the exam.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrozenFile {
-    /// Its role in the exam.
     pub role: ExamRole,
     /// Hash of its relevant bytes; see [`roles::relevant_bytes`].
     pub hash: ContentHash,
@@ -48,9 +46,8 @@ pub struct Exam {
     pub frozen_ms: u64,
     /// The commands that decide.
     pub plan: CheckPlan,
-    /// Its files.
     pub files: BTreeMap<RelPath, FrozenFile>,
-    /// Whether more files belong to it than are kept, not counting tests; the others are not
+    /// True if more files belong to it than are kept, not counting tests; the others are not
     /// compared.
     pub is_truncated: bool,
     /// The test counts of each check's best run, by the check's name.
@@ -62,9 +59,7 @@ pub struct Exam {
 pub enum ExamChange {
     /// Its text differs.
     Edited,
-    /// It was removed.
     Removed,
-    /// It was added.
     Added,
 }
 
@@ -83,11 +78,8 @@ impl ExamChange {
 /// One file that differs from the exam.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExamDifference {
-    /// Its path.
     pub path: RelPath,
-    /// Its role in the exam.
     pub role: ExamRole,
-    /// The kind of difference.
     pub change: ExamChange,
     /// Its present bytes; `None` if it was removed.
     pub now: Option<ContentHash>,
@@ -135,7 +127,7 @@ fn file_difference(
 }
 
 impl ExamDifference {
-    /// Whether it is a makefile that another one includes, which can have any name.
+    /// True if it is a makefile that another one includes, which can have any name.
     #[must_use]
     pub fn is_included_makefile(&self) -> bool {
         let has_name = runners::is_startup_file(&self.path) || runners::is_loaded(&self.path);

@@ -5,13 +5,11 @@ use moai_base::verdict::Gap;
 /// The facts at one Stop. By default nothing is known and no step has been taken.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StopFacts {
-    /// The judge's outcome.
     pub judge: Consultation<JudgeOutcome>,
     /// Files that a judge was shown; `None` if no judge was asked.
     pub judge_files: Option<usize>,
     /// Observations of the judge and of the search for injections, one line each.
     pub observations: Vec<String>,
-    /// The outcome of the merge.
     pub merge: Consultation<MergeOutcome>,
     /// Requirements of the research phase that are not met, one line each.
     pub research_missing: Vec<String>,
@@ -48,7 +46,7 @@ pub struct StopFacts {
     pub tokens: Option<u64>,
     /// How full the context is; `None` without a budget for it, or if unknown.
     pub context: Option<ContextUse>,
-    /// Whether a lasting gap of a language server pauses the loop instead of ending it as
+    /// True if a lasting gap of a language server pauses the loop instead of ending it as
     /// unverified.
     pub lsp_required: bool,
     /// Now, in milliseconds since the epoch.
@@ -105,7 +103,6 @@ impl Default for WorkChange {
 /// How full the model's context window is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContextUse {
-    /// Tokens in the context.
     pub tokens: u64,
     /// Size of the context in tokens.
     pub window: u64,
@@ -116,7 +113,7 @@ pub struct ContextUse {
 }
 
 impl ContextUse {
-    /// Whether the budget is used up.
+    /// True if the budget is used up.
     #[must_use]
     pub fn is_used_up(&self) -> bool {
         let used = u128::from(self.tokens) * 1_000;

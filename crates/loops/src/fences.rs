@@ -37,12 +37,12 @@ impl FenceTracker {
         FencePart::Code
     }
 
-    /// Whether the next line belongs to a code block, including its fences.
+    /// True if the next line belongs to a code block, including its fences.
     pub fn is_code(&mut self, line: &str) -> bool {
         self.part(line) != FencePart::Prose
     }
 
-    /// Whether a code block is open.
+    /// True if a code block is open.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.open.is_some()

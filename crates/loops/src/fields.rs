@@ -7,13 +7,11 @@
 pub(crate) enum HandoffField {
     /// The original task.
     OriginalGoal,
-    /// The iteration's number.
     Iteration,
     /// Finished work.
     Completed,
     /// Decisions and their reasons.
     Decisions,
-    /// Uncertainties.
     Uncertainties,
     /// Remaining work.
     RemainingGap,
@@ -113,7 +111,7 @@ pub(crate) fn bullet(line: &str) -> Option<&str> {
     (rest.is_empty() || rest.starts_with(char::is_whitespace)).then(|| rest.trim())
 }
 
-/// Whether a text is a placeholder for an empty value.
+/// True if a text is a placeholder for an empty value.
 #[must_use]
 pub(crate) fn is_empty_placeholder(text: &str) -> bool {
     let bare = text.trim_matches(|character: char| {
@@ -123,7 +121,7 @@ pub(crate) fn is_empty_placeholder(text: &str) -> bool {
     words.contains(&bare.to_lowercase().as_str())
 }
 
-/// Whether a text is an unfilled hint of the form, which is entirely in brackets.
+/// True if a text is an unfilled hint of the form, which is entirely in brackets.
 #[must_use]
 pub(crate) fn is_hint(text: &str) -> bool {
     let inside = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));

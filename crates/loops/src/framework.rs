@@ -7,10 +7,8 @@ use super::state::Mode;
 /// The language of the texts for an agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MessageLanguage {
-    /// English.
     #[default]
     English,
-    /// Korean.
     Korean,
 }
 
@@ -32,7 +30,7 @@ pub struct IterationFramework {
     pub mode: Mode,
     /// The iteration's purpose.
     pub phase: IterationPhase,
-    /// Whether the loop keeps notes in `.claude/memory/`.
+    /// True if the loop keeps notes in `.claude/memory/`.
     pub has_memory: bool,
 }
 

@@ -10,10 +10,8 @@ use moai_base::limits::{
     DECISION_CHARS_MAX, DECISIONS_MAX, HANDOFF_CHARS_MAX, PROGRESS_LINES_MAX, REMAINING_LINES_MAX,
 };
 
-/// The loop that ended.
 #[derive(Clone, Copy, Debug)]
 pub struct EndedLoop<'a> {
-    /// Its id.
     pub id: &'a str,
     /// Its last iteration.
     pub iteration: u32,

@@ -9,7 +9,6 @@ use super::state::{LoopState, Status};
 /// The progress of a loop, reported to the user if mark and row differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoopSummary {
-    /// Its status.
     pub status: Status,
     /// Stops decided so far.
     pub iteration: u32,
@@ -29,7 +28,6 @@ impl LoopSummary {
 /// One mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoopMarker {
-    /// The loop.
     pub id: String,
     /// The root it was started in.
     pub root: PathBuf,
@@ -92,15 +90,12 @@ pub fn compare_marker(mark: &LoopMarker, row: Option<&MarkedRow>) -> MarkerVerdi
 /// A difference to report to the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MarkerDifference {
-    /// The loop.
     pub id: String,
     /// The language of its task.
     pub language: MessageLanguage,
-    /// The kind of difference.
     pub kind: MarkerDifferenceKind,
 }
 
-/// The kind of difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MarkerDifferenceKind {
     /// The store has no such loop; the last progress and the database by the mark.

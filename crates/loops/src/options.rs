@@ -95,7 +95,6 @@ pub enum OptionValue {
     Count,
     /// A `u64` of at least 1.
     LargeCount,
-    /// Any text.
     Text {
         /// Its name in help texts.
         placeholder: &'static str,
@@ -118,7 +117,6 @@ pub struct StartOption {
     pub flag: &'static str,
     /// Field of [`LoopStartOptions`], and property of the MCP tool.
     pub field: &'static str,
-    /// Its value.
     pub value: OptionValue,
     /// Help text of the flag.
     pub help: &'static str,
@@ -387,7 +385,6 @@ pub struct LoopOptions {
 }
 
 impl LoopOptions {
-    /// Defaults of a mode.
     #[must_use]
     pub fn defaults_for(mode: Mode) -> Self {
         Self {

@@ -80,7 +80,7 @@ fn failed_checks(evidence: &Evidence) -> impl Iterator<Item = &SensorReading> {
     evidence.readings.iter().filter(|reading| is_failed_check(reading))
 }
 
-/// Whether a reading failed as a whole: a check, or a lost sensor. Other dirty readings have
+/// True if a reading failed as a whole: a check, or a lost sensor. Other dirty readings have
 /// findings.
 #[must_use]
 pub fn is_failed_check(reading: &SensorReading) -> bool {
@@ -124,7 +124,7 @@ pub struct ProgressSignals {
 }
 
 impl ProgressSignals {
-    /// Whether nothing improved for too long.
+    /// True if nothing improved for too long.
     #[must_use]
     pub fn is_stalled(&self) -> bool {
         self.stalled_for >= STALL_ITERATIONS_MAX

@@ -3,7 +3,7 @@
 
 use super::fences::FenceTracker;
 
-/// Whether the message claims completion with `<promise>TEXT</promise>`.
+/// True if the message claims completion with `<promise>TEXT</promise>`.
 #[must_use]
 pub(crate) fn is_claimed(message: &str, promise: &str) -> bool {
     let tag = format!("<promise>{}</promise>", promise.trim());
@@ -26,7 +26,7 @@ struct HiddenHtml {
 impl HiddenHtml {
     const ALL: [(&'static str, &'static str); 2] = [("<!--", "-->"), ("<pre", "</pre>")];
 
-    /// Whether the next line belongs to a block, including its first and last line.
+    /// True if the next line belongs to a block, including its first and last line.
     fn has(&mut self, line: &str) -> bool {
         let line = line.to_ascii_lowercase();
         let was_open = self.until.is_some();

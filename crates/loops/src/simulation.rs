@@ -30,7 +30,6 @@ impl SimulationRng {
         Self(seed)
     }
 
-    /// A number below `bound`.
     pub(crate) fn number_below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

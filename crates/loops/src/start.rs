@@ -35,11 +35,11 @@ pub struct StartContext<'a> {
     pub session_id: Option<&'a str>,
     /// The project's options for what the request does not set.
     pub defaults: &'a LoopStartOptions,
-    /// Whether the project has checks of its own.
+    /// True if the project has checks of its own.
     pub has_checks: bool,
-    /// Whether `RUBRIC.md` has criteria.
+    /// True if `RUBRIC.md` has criteria.
     pub has_rubric: bool,
-    /// Whether the project's options require the promise, in addition to the loop's condition.
+    /// True if the project's options require the promise, in addition to the loop's condition.
     pub needs_promise: bool,
     /// The active loop that this one would conflict with.
     pub active: Option<&'a LoopState>,

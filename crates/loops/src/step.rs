@@ -22,11 +22,11 @@ pub struct StopInput<'a> {
     pub session_id: &'a str,
     /// The agent's last message.
     pub last_message: &'a str,
-    /// Whether the turn must end: it was interrupted, or its context is full.
+    /// True if the turn must end: it was interrupted, or its context is full.
     pub must_end: bool,
-    /// Whether the turn goes on only because a hook held an earlier Stop.
+    /// True if the turn goes on only because a hook held an earlier Stop.
     pub is_continuation: bool,
-    /// Whether the agent called a tool since its last Stop; the host then starts counting again.
+    /// True if the agent called a tool since its last Stop; the host then starts counting again.
     pub has_acted: bool,
     /// Number of consecutive Stops, including this one, at which background tasks were
     /// running; 0 without tasks.
@@ -66,7 +66,8 @@ pub fn admit_stop(state: Option<&LoopState>, input: &StopInput<'_>) -> StopAdmis
     }
 }
 
-/// Whether the agent may wait for its background tasks: a few times, and not beyond the loop's time.
+/// True if the agent may wait for its background tasks: a few times, and not beyond the loop's
+/// time.
 fn is_waiting(state: &LoopState, input: &StopInput<'_>) -> bool {
     (1..=BACKGROUND_STOPS_MAX).contains(&input.waiting_stops) && !state.is_out_of_time(input.now_ms)
 }
@@ -95,7 +96,7 @@ enum EvidenceOutlook {
 }
 
 impl EvidenceOutlook {
-    /// Whether only a judge could still object.
+    /// True if only a judge could still object.
     fn is_open_to_judge(&self) -> bool {
         matches!(self, Self::Clean | Self::Unverified(_))
     }
@@ -113,14 +114,12 @@ pub enum StopStep {
     NeedsMerge,
     /// Save the measured work tree as a checkpoint and set [`StopFacts::checkpoint`].
     NeedsCheckpoint,
-    /// The Stop is decided.
     Decided(Box<StopOutcome>),
 }
 
 /// A decided Stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StopOutcome {
-    /// The loop's next state.
     pub next: LoopState,
     /// The answer to the host.
     pub decision: StopDecision,
@@ -197,7 +196,7 @@ fn evidence_outlook(
     }
 }
 
-/// Whether an override of the loop was possibly not made by the user.
+/// True if an override of the loop was possibly not made by the user.
 fn has_unconfirmed_override(state: &LoopState) -> bool {
     state.overrides.iter().any(|entry| !entry.is_confirmed)
 }
@@ -207,7 +206,7 @@ fn is_claimed(state: &LoopState, input: &StopInput<'_>) -> Option<bool> {
     state.promise.as_ref().map(|promise| promise::is_claimed(input.last_message, promise))
 }
 
-/// Whether no file was changed and the agent has not been asked why. After the last iteration it
+/// True if no file was changed and the agent has not been asked why. After the last iteration it
 /// could not answer.
 fn is_idle(state: &LoopState, facts: &StopFacts) -> bool {
     facts.work == WorkChange::Unchanged
@@ -223,7 +222,7 @@ fn may_wait(state: &LoopState) -> bool {
     state.counters.unmeasured_blocks < UNMEASURED_BLOCKS_MAX
 }
 
-/// Whether the gap may be a language server's: one of them has a gap, or no reading has one.
+/// True if the gap may be a language server's: one of them has a gap, or no reading has one.
 fn may_be_of_servers(evidence: &Evidence) -> bool {
     let mut gaps = evidence.readings.iter().filter(|reading| reading.gap.is_some()).peekable();
     gaps.peek().is_none() || gaps.any(|reading| reading.kind == SensorKind::Lsp)
@@ -392,7 +391,7 @@ fn apply_pause(next: &mut LoopState, reasons: &mut HoldReasons, facts: &StopFact
     }
 }
 
-/// Whether the first Stop still waits for the research phase.
+/// True if the first Stop still waits for the research phase.
 fn is_held_by_research(state: &LoopState, facts: &StopFacts) -> bool {
     state.options.research
         && state.iteration == 0

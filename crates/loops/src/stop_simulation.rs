@@ -40,7 +40,6 @@ struct Deliveries {
     random: SimulationRng,
     now_ms: u64,
     calls: u32,
-    /// The loop in the store.
     stored: LoopState,
     table: StopTable<usize>,
     processes: Vec<Process>,

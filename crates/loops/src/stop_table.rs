@@ -15,15 +15,16 @@ pub struct StopDelivery {
     /// Start of the hook process in milliseconds since the epoch, never too early; `None` if the
     /// system does not report it.
     pub start_ms: Option<u64>,
-    /// Whether the host's message carries the time of its event, so that equal messages are one Stop.
+    /// True if the host's message carries the time of its event, so that equal messages are one
+    /// Stop.
     pub is_unique: bool,
 }
 
 impl StopDelivery {
-    /// Whether `answer` is the answer to this Stop. The host waits for all hook processes of a Stop,
-    /// so with equal content a process that started before the answer belongs to the answered Stop,
-    /// and one that started after it to a later Stop. A host that starts one process after the other
-    /// has messages that are unique.
+    /// True if `answer` is the answer to this Stop. The host waits for all hook processes of a
+    /// Stop, so with equal content a process that started before the answer belongs to the answered
+    /// Stop, and one that started after it to a later Stop. A host that starts one process after
+    /// the other has messages that are unique.
     #[must_use]
     pub fn is_answered_by(&self, answer: &StopAnswer) -> bool {
         let is_same = answer.content == self.content;

@@ -44,7 +44,6 @@ pub fn scaffold(is_there: impl Fn(&str) -> bool) -> Vec<(&'static str, &'static 
 pub struct NotesArchive {
     /// The new file, below the folder.
     pub path: String,
-    /// Its text.
     pub text: String,
     /// The index with a link to it.
     pub index: String,

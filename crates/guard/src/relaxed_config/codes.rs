@@ -118,7 +118,7 @@ pub(super) fn relaxed_codes(
     found
 }
 
-/// Whether two paths name a file that moved to another folder.
+/// True if two paths name a file that moved to another folder.
 fn is_same_file(old: &str, new: &str) -> bool {
     let tail = |path: &str| path.rsplit('/').take(2).map(str::to_owned).collect::<Vec<_>>();
     !new.contains('*') && tail(old) == tail(new)

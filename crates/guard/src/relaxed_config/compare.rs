@@ -37,7 +37,7 @@ pub(super) fn relaxed_keys(
     let took_strict = is_strict(after) && !is_strict(before);
     let one = |(path, was, is): &(Vec<String>, Option<&Value>, Option<&Value>)| {
         let way = strictness_of(tool, path)?;
-        // Enabling the whole set names none of its flags.
+        // Enabling a whole set does not list its flags.
         let is_in_set = matches!(way, Strictness::Strict) && took_strict;
         if is.is_none() && (inherits || is_in_set) {
             return None;
@@ -98,7 +98,7 @@ pub(super) fn leaves<'v>(
     }
 }
 
-/// How a key became laxer, if it did.
+/// The relaxation of a key, if any.
 fn relaxation_of(
     way: Strictness,
     was: Option<&Value>,
@@ -129,7 +129,7 @@ fn relaxation_of(
     is_laxer.then(turned)
 }
 
-/// Whether a key is set, but computed by code instead of given as a literal.
+/// True if a key is set, but computed by code instead of given as a literal.
 fn is_dynamic(value: Option<&Value>) -> bool {
     value.is_some_and(Value::is_null)
 }
@@ -162,7 +162,7 @@ pub(super) fn rank(ladder: &[&str], value: Option<&Value>) -> Option<usize> {
     }
 }
 
-/// Whether a level fell. A rule set to the lowest level without an earlier level counts, unless the
+/// True if a level fell. A rule set to the lowest level without an earlier level counts, unless the
 /// same change raises another rule: enabling a whole set may require disabling some of its rules.
 fn is_lower(ladder: &[&str], was: Option<&Value>, is: Option<&Value>, is_raised: bool) -> bool {
     match (rank(ladder, was), is, rank(ladder, is)) {
@@ -205,20 +205,20 @@ fn narrowed(was: Option<&Value>, is: &Value) -> Option<String> {
     Some(format!("lost `{first}`"))
 }
 
-/// Whether a name is that of a source file.
+/// True if a name is that of a source file.
 pub(super) fn is_source(name: &str) -> bool {
     let end = name.rsplit_once('.').map_or("", |(_, end)| end);
     ["py", "ts", "tsx", "js", "jsx", "mjs", "go", "rs", "java", "cs"].contains(&end)
 }
 
-/// Whether a path is below another.
+/// True if a path is below another.
 fn is_below(path: &str, folder: &str) -> bool {
     let plain = |it: &str| it.trim_start_matches("./").trim_end_matches(['*', '/']).to_owned();
     let (path, folder) = (plain(path), plain(folder));
     folder.is_empty() || folder == "." || path.starts_with(&format!("{folder}/"))
 }
 
-/// Whether a glob is another one with additional letters before its end.
+/// True if a glob is another one with additional letters before its end.
 fn is_finer(new: &str, old: &str) -> bool {
     let tail = |glob: &str| glob.rsplit(['*', '/']).next().unwrap_or_default().to_owned();
     let (new_tail, old_tail) = (tail(new), tail(old));
@@ -285,7 +285,7 @@ const HARMLESS: &[&str] = &[
 /// Words in names of tests.
 const TESTS: &[&str] = &["test", "spec", "e2e", "conftest", "stories"];
 
-/// Whether the exclusion affects no source of the project.
+/// True if the exclusion affects no source of the project.
 pub(super) fn is_harmless(item: &str) -> bool {
     let is_known = CODES.contains(&item) || NO_FOLDERS.contains(&item);
     is_known

@@ -1,5 +1,5 @@
-//! A new configuration where there was none: reported only if it can do nothing but disable checks,
-//! that is, if it excludes a source or test by name, or all errors.
+//! A new configuration where there was none: reported only if it can only disable checks: if it
+//! excludes a source or test by name, or all errors.
 
 use serde_json::Value;
 
@@ -17,10 +17,10 @@ const ALL_OFF: [&str; 3] =
 const BESIDE: [&str; 7] =
     ["conf.py", "conftest.py", "manage.py", "noxfile.py", "setup.py", "tasks.py", "versioneer.py"];
 
-/// Options of pytest that deselect what they name.
+/// Options of pytest that deselect tests.
 const TAKEN_OUT: [&str; 3] = ["--deselect", "--ignore", "--ignore-glob"];
 
-/// What the first configuration of a tool excludes, and how strong the evidence is.
+/// The exclusions in the first configuration of a tool, with the strength of the evidence.
 pub(super) fn first_config_exclusions(
     tool: &ConfiguredTool,
     value: &Value,
@@ -72,7 +72,7 @@ fn options(value: &Value, changes: &[SourceChange]) -> Vec<(Severity, Relaxation
     named.map(|it| left_out("addopts", it)).collect()
 }
 
-/// Whether a name is that of one existing source file: neither a pattern nor a script at the top of
+/// True if a name is that of one existing source file: neither a pattern nor a script at the top of
 /// many projects.
 fn is_left_out(name: &str, changes: &[SourceChange]) -> bool {
     let plain = name.trim_start_matches(['/', '^', '.']).trim_end_matches('$').replace('\\', "");

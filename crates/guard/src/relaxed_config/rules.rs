@@ -65,7 +65,7 @@ pub(super) fn relaxed_rules(before: &Value, after: &Value, inherits: bool) -> Ve
     found
 }
 
-/// Whether both versions extend the same sets.
+/// True if both versions extend the same sets.
 fn has_same_sets(before: &Value, after: &Value) -> bool {
     before.get("extends") == after.get("extends") && before.get("plugins") == after.get("plugins")
 }
@@ -113,7 +113,7 @@ fn relaxed_in_part(
     found
 }
 
-/// Whether another rule of the same name is enabled, with or without a plugin prefix.
+/// True if another rule of the same name is enabled, with or without a plugin prefix.
 fn has_namesake(name: &str, rules: &Map<String, Value>) -> bool {
     let last = |name: &str| name.rsplit('/').next().unwrap_or_default().to_owned();
     rules.iter().any(|(other, value)| {

@@ -24,7 +24,7 @@ pub(super) fn script_hits(changes: &[SourceChange]) -> Vec<Detection> {
     hits
 }
 
-/// What named scripts check less, each with the name for the message.
+/// The checks that named scripts lost, each with the name for the message.
 fn weakened_scripts(
     before: &[(String, Vec<ScriptCommand>)],
     after: &[(String, Vec<ScriptCommand>)],
@@ -302,7 +302,7 @@ impl WorkflowChecks {
     }
 }
 
-/// Whether a job, or a step that checks something, may fail. A failing upload does not matter.
+/// True if a job, or a step that checks something, may fail. A failing upload does not matter.
 fn is_forgiven(part: &Map<String, Value>) -> bool {
     let names = ["continue-on-error", "allow_failure", "continueOnError"];
     let may_fail = names.iter().any(|name| part.get(*name) == Some(&Value::Bool(true)));

@@ -212,7 +212,7 @@ fn cargo(before: &Value, after: &Value) -> Vec<Relaxation> {
     found
 }
 
-/// Whether later lints come from the workspace.
+/// True if later lints come from the workspace.
 pub(super) fn inherits_lints(tool: &ConfiguredTool, after: &Value) -> bool {
     let flag = after.get("lints").and_then(|it| it.get("workspace")).and_then(as_bool);
     tool.name == CARGO.name && flag == Some(true)

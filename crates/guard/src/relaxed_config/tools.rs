@@ -16,7 +16,7 @@ pub(super) enum Strictness {
     Ladder(&'static [&'static str]),
     /// A number that must not decrease or be removed.
     Floor,
-    /// A number that must not rise above what it was, or above the default where it was absent.
+    /// A number that must not rise above its earlier value, or above the default if it was absent.
     Ceiling(f64),
     /// A list from which nothing may be removed.
     KeepsItems,
@@ -38,7 +38,6 @@ pub(super) struct ConfigKey {
 
 /// A tool with a configuration.
 pub(super) struct ConfiguredTool {
-    /// Its name in messages.
     pub(super) name: &'static str,
     /// Tools of the same kind can replace each other.
     pub(super) category: &'static str,

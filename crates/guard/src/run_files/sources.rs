@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{FileUse, is_examiner};
 use moai_base::path::{RelPath, normalize};
 
-/// Ends of what Node looks for behind a name without one.
+/// Extensions that Node tries for a name without one.
 const SCRIPT_ENDS: [&str; 8] =
     ["", ".js", ".cjs", ".mjs", ".ts", ".json", "/index.js", "/index.ts"];
 /// Ends of modules that other interpreters load by their path.
@@ -16,7 +16,7 @@ const DATA_ENDS: [&str; 12] =
 /// Longest statement that is read, and names of a module's packages.
 const STATEMENT_BYTES_MAX: usize = 1024;
 const MODULE_PARTS_MAX: usize = 8;
-/// Texts in a program that opens files for writing, so that those that it names may be its results.
+/// Texts in a program that opens files for writing, so that the files in them may be its results.
 const WRITES: [&str; 14] = [
     ",\"a\"", ",\"w", ", \"a\"", ", \"w", ",'a'", ",'w", ", 'a'", ", 'w", "=\"w", "='w", "dump(",
     "write", "copy", "touch(",
@@ -114,7 +114,8 @@ fn first_word(text: &str) -> &str {
     text.split_whitespace().next().unwrap_or_default()
 }
 
-/// Data and scripts of the shell that a program names, relative to the folder where it runs or to its own.
+/// Data and shell scripts in a program's literals, relative to its working directory or to its own
+/// folder.
 fn literals(text: &str, own: &str, folder: &str) -> Vec<(String, FileUse)> {
     let may_write = WRITES.iter().any(|hint| text.contains(hint));
     let mut found = Vec::new();

@@ -138,7 +138,7 @@ fn what_a_program_imports_and_reads_counts_where_it_examines() {
     let node = found("scripts/run.js", "require('./lib').run(require(\"../src/add\"))\n", "");
     assert!(node.iter().any(|one| one == "scripts/lib.js"), "{node:?}");
     assert!(!node.iter().any(|one| one.contains("src")), "{node:?}");
-    // What it may write is a result.
+    // A file that it may write is a result.
     assert_eq!(found("t/c.py", "open('t/out.json', 'w')\n", ""), [""; 0]);
     let module = found("t/chk.py", "from lib.x import y\n", "web");
     assert!(module.iter().any(|one| one == "t/lib/x.py"), "{module:?}");

@@ -1,4 +1,4 @@
-//! What programs for archives write: the archive, or what they take out of one.
+//! Files written by archive programs: the archive, or its extracted files.
 
 use super::{WriteSearch, joined};
 

@@ -1,4 +1,4 @@
-//! What a text of the shell calls, with the folder and the arguments of each call.
+//! The programs that a shell text calls, with the folder and the arguments of each call.
 
 use moai_base::limits::WRITTEN_PATHS_MAX;
 
@@ -10,15 +10,13 @@ use super::{SHELLS, ShellWrite, WriteSearch, base_name};
 pub struct CalledProgram {
     /// The folder in which it is called.
     pub folder: String,
-    /// What is before the program, such as `xargs` with its options.
+    /// The words before the program, such as `xargs` with its options.
     pub wrappers: Vec<String>,
-    /// The program as named.
     pub program: String,
-    /// Its arguments.
     pub arguments: Vec<String>,
 }
 
-/// What a text of the shell calls and writes.
+/// The calls and writes of a shell text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShellCalls {
     /// In order, at most [`WRITTEN_PATHS_MAX`].
@@ -27,7 +25,7 @@ pub struct ShellCalls {
     pub writes: Vec<ShellWrite>,
 }
 
-/// What a text of the shell calls and writes if it begins in this folder, with these variables.
+/// The calls and writes of a shell text that begins in this folder, with these variables.
 #[must_use]
 pub fn shell_calls(text: &str, folder: &str, variables: &[(&str, &str)]) -> ShellCalls {
     let variables =
@@ -42,7 +40,7 @@ pub fn shell_calls(text: &str, folder: &str, variables: &[(&str, &str)]) -> Shel
     ShellCalls { calls: search.calls.unwrap_or_default(), writes: search.found }
 }
 
-/// What a program of this name is called with in a command: the arguments of each call.
+/// The arguments of each call of a program in a command.
 #[must_use]
 pub fn calls_of(program: &str, command: &str) -> Vec<Vec<String>> {
     let mut search = WriteSearch::default();
@@ -57,7 +55,7 @@ pub fn calls_of(program: &str, command: &str) -> Vec<Vec<String>> {
 /// A program with its arguments.
 pub(super) struct ShellCall {
     words: Vec<String>,
-    /// Whether one of the arguments may be the program: a shell runs a script, and options of a
+    /// True if one of the arguments may be the program: a shell runs a script, and options of a
     /// wrapper may have values that look like a program.
     runs_argument: bool,
 }

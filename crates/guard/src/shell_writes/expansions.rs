@@ -1,4 +1,4 @@
-//! What words with variables stand for, as far as the command itself sets them.
+//! Expands words with variables, as far as the command itself sets them.
 
 use moai_base::limits::VARIABLE_VALUES_MAX;
 
@@ -9,7 +9,7 @@ use super::{WriteSearch, base_name, is_name, is_name_character};
 const READERS_OF_NAMES: [&str; 3] = ["mapfile", "read", "readarray"];
 
 impl WriteSearch {
-    /// What a word may stand for. A variable that the command does not set stays `$NAME`.
+    /// The possible expansions of a word. A variable that the command does not set remains `$NAME`.
     pub(super) fn expanded(&self, word: &str) -> Vec<String> {
         let mut values = vec![String::new()];
         let mut rest = word;
@@ -86,7 +86,7 @@ impl WriteSearch {
         }
     }
 
-    /// Remembers what the words of a command assign.
+    /// Records the assignments in the words of a command.
     pub(super) fn assignments(&mut self, words: &[&str]) {
         let is_reference = matches!(words, ["declare" | "local" | "typeset", "-n", ..]);
         for word in words {
@@ -127,8 +127,8 @@ impl WriteSearch {
         }
     }
 
-    /// Remembers, for the programs that read names into variables, what the other commands of a text
-    /// print or are given.
+    /// Records the output and the operands of a text's other commands, for programs that read names
+    /// into variables.
     pub(super) fn read_names(&mut self, pipelines: &[Vec<SimpleCommand>]) {
         let all = || pipelines.iter().flatten();
         let is_reader = |simple: &&SimpleCommand| {
@@ -156,7 +156,7 @@ impl WriteSearch {
     }
 }
 
-/// Where the braces end that a text is in.
+/// The end of the braces around a text.
 fn end_of_braces(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, character) in text.char_indices() {

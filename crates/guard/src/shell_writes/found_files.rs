@@ -1,11 +1,11 @@
-//! What programs write that search for files and give them to others.
+//! Writes by programs that search for files and pass them to others.
 
 use super::program_texts::text_argument;
 use super::readers::reads_files;
 use super::shell_reader::SimpleCommand;
 use super::{SHELLS, WriteSearch, WrittenBelow, base_name, writes_what_it_is_given};
 
-/// Arguments of `find` that write what it finds, and before a command that it runs.
+/// Arguments of `find` that write the found files.
 const FIND_WRITING: [&str; 1] = ["-delete"];
 /// Arguments of `find` before a file that it writes.
 const FIND_OUTPUTS: [&str; 4] = ["-fls", "-fprint", "-fprint0", "-fprintf"];
@@ -13,7 +13,7 @@ const FIND_RUNNING: [&str; 4] = ["-exec", "-execdir", "-ok", "-okdir"];
 /// Tests of `find` with a pattern for names, and with one for paths.
 const FIND_NAMES: [&str; 2] = ["-iname", "-name"];
 const FIND_PATHS: [&str; 4] = ["-ipath", "-path", "-wholename", "-iwholename"];
-/// Hidden folders that `find` searches, and that hold more than what builds make.
+/// Hidden folders that `find` searches, and that hold more than build output.
 const FOUND_FOLDERS: [&str; 7] = [
     ".claude",
     ".codex",
@@ -23,12 +23,12 @@ const FOUND_FOLDERS: [&str; 7] = [
     ".moai/config/sections",
     ".opencode/plugins",
 ];
-/// Options of `fd` that run a program with what it finds.
+/// Options of `fd` that run a program with the found files.
 const FD_RUNNING: [&str; 4] = ["--exec", "--exec-batch", "-X", "-x"];
 
 impl WriteSearch {
-    /// What `find` writes: matches by name in the start folders and in a few hidden ones. Deeper matches are
-    /// left out, because they are hardly ever protected.
+    /// Writes of `find`: matches by name in the start folders and in a few hidden ones. Deeper
+    /// matches are ignored, because they are hardly ever protected.
     pub(super) fn find(&mut self, arguments: &[&str], is_piped_to_writer: bool) {
         let mut writes = is_piped_to_writer || arguments.iter().any(|it| FIND_WRITING.contains(it));
         if let Some(at) = arguments.iter().position(|word| FIND_RUNNING.contains(word)) {
@@ -81,7 +81,7 @@ impl WriteSearch {
             for pattern in names.iter().filter(|_| of_paths) {
                 self.push(&format!("{folder}/{pattern}"), false);
             }
-            // Hidden folders hold no others of these.
+            // Hidden folders contain no further ones of these.
             let is_hidden = base_name(folder).starts_with('.') && !matches!(folder, "." | "..");
             let all = ["*".to_owned()];
             for hidden in FOUND_FOLDERS.into_iter().filter(|_| !is_hidden && of_paths) {
@@ -96,7 +96,7 @@ impl WriteSearch {
         }
     }
 
-    /// What `fd` gives to a program: files whose names its pattern is in.
+    /// The files that `fd` passes to a program: those whose names contain its pattern.
     pub(super) fn fd(&mut self, arguments: &[&str], is_piped_to_writer: bool) {
         let running = arguments.iter().position(|word| FD_RUNNING.contains(word));
         let at = running.unwrap_or(arguments.len());
@@ -119,7 +119,7 @@ impl WriteSearch {
         }
     }
 
-    /// Whether the program of a command that gets names is known to read them.
+    /// True if the program of a command that gets names is known to read them.
     fn leaves_what_it_is_given(&self, simple: &SimpleCommand) -> bool {
         let Some(at) = simple.program() else { return true };
         let arguments: Vec<&str> = simple.words[at + 1..].iter().map(String::as_str).collect();
@@ -134,7 +134,7 @@ impl WriteSearch {
     }
 }
 
-/// The name as a pattern, because a pattern stands for existing files only.
+/// The name as a pattern, because a pattern matches only existing files.
 fn of_existing(name: &str) -> String {
     let first = name.find(|it: char| it.is_ascii_alphanumeric());
     match first.filter(|_| !name.contains(['*', '?', '[', '{'])) {
@@ -143,7 +143,7 @@ fn of_existing(name: &str) -> String {
     }
 }
 
-/// What the arguments of `find` say about names and paths. Of a test that is negated, only a path counts.
+/// The name and path tests in the arguments of `find`. Of negated tests, only paths count.
 #[derive(Default)]
 struct FoundNames {
     names: Vec<String>,

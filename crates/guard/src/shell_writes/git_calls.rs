@@ -1,4 +1,4 @@
-//! What commands of git write, and patches.
+//! Writes by git commands and by patches.
 
 use moai_base::limits::WRITTEN_PATHS_MAX;
 
@@ -20,21 +20,21 @@ const WHOLE_TREES: [&str; 6] = [".", "./", "*", ":/", ":/*", "./*"];
 /// Options of git before its command that take a value.
 const GIT_VALUE_OPTIONS: [&str; 4] = ["-C", "-c", "--git-dir", "--work-tree"];
 
-/// What a command of git does to files that it does not name.
+/// The effect of a git command on files that it does not name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GitSweep {
     /// Changed files become as they are in this commit.
     Reverts(String),
     /// Files that git does not track are removed.
     Cleans {
-        /// Whether this includes those that it ignores.
+        /// True if this includes those that it ignores.
         with_ignored: bool,
         /// Patterns of files that stay.
         except: Vec<String>,
     },
 }
 
-/// What the commands of git in a shell command do to the whole work tree.
+/// The effects of the git commands in a shell command on the whole working tree.
 #[must_use]
 pub fn git_sweeps(command: &str) -> Vec<GitSweep> {
     let calls = if command.contains("git") { calls_of("git", command) } else { Vec::new() };
@@ -104,12 +104,11 @@ pub(super) fn excepted(rest: &[&str]) -> Vec<String> {
     behind.map(|pair| pair[1]).chain(inside).map(str::to_owned).collect()
 }
 
-/// A call of git.
 pub(super) struct GitCall<'a> {
     command: &'a str,
     /// The words after the command.
     rest: &'a [&'a str],
-    /// The folder that it is told to work in.
+    /// Its folder from `-C` or a similar option.
     pub(super) folder: Option<String>,
 }
 
@@ -221,12 +220,12 @@ pub(super) fn git_call<'a>(arguments: &'a [&'a str]) -> Option<GitCall<'a>> {
     None
 }
 
-/// Whether a path of git means all files.
+/// True if a path of git means all files.
 pub(super) fn is_whole_tree(path: &str) -> bool {
     WHOLE_TREES.contains(&path) || without_magic(path) == "."
 }
 
-/// A path of git without the signs before it that say how it is meant.
+/// A path of git without its magic prefix.
 pub(super) fn without_magic(path: &str) -> &str {
     let Some(rest) = path.strip_prefix(':') else { return path };
     let plain = match rest.strip_prefix('(').and_then(|rest| rest.split_once(')')) {
@@ -239,7 +238,7 @@ pub(super) fn without_magic(path: &str) -> &str {
     if plain.is_empty() { "." } else { plain }
 }
 
-/// Whether a command of git is known to write the files that it is given.
+/// True if a command of git is known to write the files that it is given.
 pub(super) fn writes_by_git(words: &[String]) -> bool {
     let rest = words.iter().skip_while(|word| base_name(word) != "git").skip(1);
     let rest: Vec<&str> = rest.map(String::as_str).collect();

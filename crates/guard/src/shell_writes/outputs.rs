@@ -1,5 +1,4 @@
-//! What programs write that they do not name as plain operands: copies, links, outputs of options and
-//! of texts in languages of their own.
+//! Writes other than to plain operands: copies, links, outputs of options and of embedded programs.
 
 use moai_base::limits::VARIABLE_VALUES_MAX;
 
@@ -77,7 +76,7 @@ impl WriteSearch {
         }
     }
 
-    /// A link is written; what is written through it later in the command, is written to its target.
+    /// A link is written; later writes through it in the command go to its target.
     pub(super) fn symbolic_link(&mut self, arguments: &[&str]) {
         let named: Vec<&str> =
             arguments.iter().copied().filter(|word| !word.starts_with('-')).collect();
@@ -136,7 +135,7 @@ impl WriteSearch {
         }
     }
 
-    /// Files that get the names of what is downloaded.
+    /// Files named after the downloads.
     pub(super) fn downloads(&mut self, program: &str, arguments: &[&str]) {
         // As in `-qO`.
         let is_o =
@@ -186,7 +185,7 @@ impl WriteSearch {
         }
     }
 
-    /// What a program writes that runs another one, such as `strace -o`.
+    /// Files written by a program that runs another one, such as `strace -o`.
     pub(super) fn wrapper_outputs(&mut self, words: &[&str]) {
         for pair in words.windows(2).filter(|pair| matches!(pair[0], "-o" | "--output")) {
             self.push(pair[1], false);

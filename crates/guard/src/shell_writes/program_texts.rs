@@ -1,4 +1,4 @@
-//! What programs write that run a text, and scripts with their arguments.
+//! Writes by programs that run a text, and by scripts with their arguments.
 
 use moai_base::limits::{SHELL_TEXT_DEPTH_MAX, WRITTEN_PATHS_MAX};
 
@@ -30,7 +30,7 @@ pub(super) const INTERPRETERS: [&str; 18] = [
 
 /// Arguments before such a text, besides short ones.
 const TEXT_OPTIONS: [&str; 4] = ["--eval", "--print", "-p", "eval"];
-/// What a text of such a program contains when it writes files.
+/// Words in an embedded program that writes files.
 const WRITE_HINTS: [&str; 36] = [
     "chmod",
     ">",
@@ -69,10 +69,10 @@ const WRITE_HINTS: [&str; 36] = [
     "unpack_archive",
     "urlretrieve",
 ];
-/// What it contains when it takes whole folders away.
+/// Words in one that removes or moves whole folders.
 const FOLDER_HINTS: [&str; 8] =
     ["cpSync", "copytree", "move(", "rename", "rm -r", "rmSync", "rmtree", "rmdir"];
-/// Calls whose texts are no paths.
+/// Calls whose strings are not paths.
 const TEXT_CALLS: [&str; 14] = [
     ".count(",
     ".endswith(",
@@ -103,7 +103,7 @@ const SQL_WRITES: [&str; 7] = [
     "replace into",
     "update ",
 ];
-/// What it contains when it runs commands.
+/// Words in one that runs commands.
 const COMMAND_HINTS: [&str; 5] = ["exec", "popen", "spawn", "subprocess", "system"];
 
 impl WriteSearch {
@@ -146,7 +146,7 @@ impl WriteSearch {
         }
     }
 
-    /// What a script or a module is given, which is not known to only read it.
+    /// The operands of a script or a module that is not known to only read them.
     fn script_operands(&mut self, arguments: &[&str]) {
         let module = arguments.iter().position(|word| *word == "-m");
         let module = module.and_then(|at| arguments.get(at + 1));
@@ -169,8 +169,8 @@ impl WriteSearch {
         }
     }
 
-    /// A text in another language: what looks like a path in its quoted texts counts if it writes at
-    /// all, and the commands that it runs are followed.
+    /// A text in another language: path-like string literals count if it writes at all, and the
+    /// commands that it runs are examined.
     pub(super) fn program_text(&mut self, text: &str) {
         let writes = writes_in_text(text);
         let runs_commands = COMMAND_HINTS.iter().any(|hint| text.contains(hint));
@@ -255,8 +255,8 @@ impl WriteSearch {
     }
 }
 
-/// Whether the text at an odd place among these pieces is only read, or is no path at all, as the code
-/// before and behind it shows.
+/// True if the code around a string literal (an odd piece) shows that it is only read, or not a
+/// path.
 fn is_only_read(pieces: &[&str], at: usize) -> bool {
     if at.is_multiple_of(2) {
         return false;
@@ -289,7 +289,7 @@ fn is_only_read(pieces: &[&str], at: usize) -> bool {
         || opens && (is_reading || names_encoding)
 }
 
-/// Whether a file is copied to where a variable says, in a text that names no hidden folder.
+/// True if a file is copied to a variable target, in a text without a hidden folder.
 fn is_copied_away(pieces: &[&str], at: usize) -> bool {
     let is_copy =
         ["copy(", "copy2(", "copyfile("].iter().any(|call| pieces[at - 1].ends_with(call));
@@ -298,7 +298,7 @@ fn is_copied_away(pieces: &[&str], at: usize) -> bool {
     is_copy && behind.starts_with(',') && behind != "," && !names_hidden
 }
 
-/// Whether a text in another language writes files.
+/// True if a text in another language writes files.
 fn writes_in_text(text: &str) -> bool {
     WRITE_HINTS.iter().any(|hint| text.contains(hint)) || changes_database(text)
 }

@@ -288,7 +288,7 @@ const GIT_READERS: &[&str] = &[
     "whatchanged",
 ];
 
-/// Whether a program leaves the files that it is given with these arguments.
+/// True if a program leaves the files that it is given with these arguments.
 pub(super) fn reads_files(program: &str, arguments: &[&str]) -> bool {
     let has = |options: &[&str]| {
         arguments.iter().any(|word| options.iter().any(|option| word.starts_with(option)))
@@ -303,18 +303,18 @@ pub(super) fn reads_files(program: &str, arguments: &[&str]) -> bool {
     }
 }
 
-/// Whether a command of git leaves the files that it is given.
+/// True if a command of git leaves the files that it is given.
 pub(super) fn git_reads(command: &str, next: Option<&str>) -> bool {
     let only_lists = command == "stash" && matches!(next, None | Some("list" | "show"));
     GIT_READERS.contains(&command) || only_lists || command == "reset"
 }
 
-/// Whether a module of Python leaves the files that it is given.
+/// True if a module of Python leaves the files that it is given.
 pub(super) fn module_reads(module: &str) -> bool {
     READING_MODULES.contains(&module)
 }
 
-/// Whether a word of this name is a program that reads, so that a text that begins with it may be a
+/// True if a word of this name is a program that reads, so that a text that begins with it may be a
 /// command.
 pub(super) fn is_reader(word: &str) -> bool {
     let name = base_name(word);

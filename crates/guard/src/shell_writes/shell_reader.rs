@@ -44,15 +44,15 @@ const WRAPPERS: [(&str, &[&str]); 34] = [
     ("uv", &[]),
     ("xargs", &["-E", "-I", "-L", "-P", "-a", "-d", "-n", "-s"]),
 ];
-/// Those that have a command named `run` for this.
+/// Those with a subcommand `run` for this.
 const RUNNERS: [&str; 5] = ["hatch", "pdm", "pipenv", "poetry", "uv"];
 /// Programs that print the last of their arguments, or a path to it.
 const PRINTERS: [&str; 6] = ["echo", "ls", "printf", "readlink", "realpath", "which"];
 
-/// Words before a command that are no command themselves.
+/// Shell keywords before a command.
 const KEYWORDS: [&str; 10] = ["!", "do", "elif", "else", "if", "then", "until", "while", "{", "}"];
 
-/// Where a subshell begins or ends.
+/// The beginning or end of a subshell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Parenthesis {
     Open,
@@ -126,7 +126,7 @@ pub(super) fn is_wrapper(word: &str) -> bool {
     WRAPPERS.iter().any(|(name, _)| *name == base_name(word))
 }
 
-/// Whether this is a number, with a unit or not.
+/// True if this is a number, with a unit or not.
 fn is_duration(word: &str) -> bool {
     word.trim_end_matches(['s', 'm', 'h', 'd']).parse::<f64>().is_ok()
 }
@@ -149,7 +149,7 @@ fn pipelines_inside(text: &str, depth_left: usize) -> Vec<Vec<SimpleCommand>> {
                 Some('\n') | None => {}
                 Some(escaped) => reader.push(escaped),
             },
-            // A substitution runs a command of its own; the word around it goes on after it.
+            // A substitution runs its own command; the word around it continues after it.
             (_, '$') if rest.peek() == Some(&'(') => {
                 rest.next();
                 reader.begin_substitution(false);
@@ -175,7 +175,7 @@ fn pipelines_inside(text: &str, depth_left: usize) -> Vec<Vec<SimpleCommand>> {
             }
             (None, '#') if !reader.is_in_word => while rest.next_if(|it| *it != '\n').is_some() {},
             (None, '>') => {
-                // The number or `&` before it names a stream.
+                // The number or `&` before it selects a stream.
                 if reader.word.chars().all(|it| it.is_ascii_digit() || it == '&') {
                     reader.word.clear();
                 }
@@ -295,7 +295,7 @@ fn escaped_text(rest: &mut Peekable<Chars<'_>>) -> String {
     text
 }
 
-/// What a command prints, if its text shows that.
+/// The output of a command, if its text shows it.
 fn printed(command: &SimpleCommand) -> Option<String> {
     let (program, arguments) = command.words.split_first()?;
     let last = arguments.last().map(String::as_str).unwrap_or_default();
@@ -340,10 +340,10 @@ struct ShellReader {
     /// Delimiters of the here-documents that begin on the next line, and whether they are quoted: in
     /// the others substitutions run.
     delimiters: Vec<(String, bool)>,
-    /// Whether the present word has quotes.
+    /// True if the present word has quotes.
     is_quoted_word: bool,
     quote: Option<char>,
-    /// What surrounds the present substitutions: quote and command.
+    /// The contexts of the current substitutions: quote and command.
     outer: Vec<OuterCommand>,
 }
 

@@ -254,7 +254,7 @@ fn patterns_stay_patterns() {
     assert_eq!(patterns("find .claude -name '*.json'"), [""; 0]);
     let found = patterns("find . -iname a.md -delete");
     assert_eq!(found[..2], ["./[aA].[mM][dD]", "./.claude/[aA].[mM][dD]"]);
-    // A name stands for files that exist: most of what is removed by name is not protected.
+    // A name matches only existing files: most files removed by name are not protected.
     assert_eq!(patterns("find . -name x -delete")[0], "./.claude/[x]");
     let copied = shell_writes("cp -r other/. .claude; rsync -a --delete host/ .moai/");
     let copied = copied.into_iter().filter_map(|found| Some((found.path, found.below?)));

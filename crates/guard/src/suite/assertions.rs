@@ -1,4 +1,4 @@
-//! What a test asserts, and how strongly. It must not know what the test was before.
+//! The assertions of a test and their strength.
 
 mod arguments;
 mod calls;
@@ -17,8 +17,8 @@ use super::words::{MatcherWord, has_wildcard, is_wildcard};
 use crate::facts::tokens;
 use moai_scan::syntax::{ScanLanguage, SyntaxNode};
 
-/// How an assertion checks, from what proves little to what proves much. Those that are not
-/// comparable have no strength.
+/// The kinds of assertions, from the weakest to the strongest. Kinds that are not comparable have
+/// no strength.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AssertionKind {
     /// A function of the project or a library, whatever it checks.
@@ -29,7 +29,6 @@ pub(super) enum AssertionKind {
     Truthy,
     /// It counts as false or is empty.
     Falsy,
-    /// It was called.
     Called,
     /// Type or size.
     Shape,
@@ -37,13 +36,12 @@ pub(super) enum AssertionKind {
     Partial,
     /// Nearly equal.
     Close,
-    /// Equal.
     Equal,
     /// Throws.
     Raises,
     /// As recorded.
     Snapshot,
-    /// In a state that a library asks for in its own way.
+    /// In a state, checked by a library's own matcher.
     State,
 }
 
@@ -60,36 +58,35 @@ impl AssertionKind {
     }
 }
 
-/// One assertion.
 #[derive(Clone, Debug)]
 pub(super) struct Assertion {
     pub(super) check: AssertionKind,
-    /// What is asserted about, as tokens.
+    /// The tokens of the actual value.
     pub(super) subject: Vec<String>,
-    /// What it is compared with; the class and message of an exception. May be empty.
+    /// The tokens of the expected value, or the class and message of an exception. May be empty.
     pub(super) expected: Vec<String>,
-    /// How far a value may be away.
+    /// Allowed difference of a value.
     pub(super) tolerance: Option<f64>,
     /// The whole, as tokens.
     pub(super) text: String,
     /// The whole without literals and variables.
     pub(super) shape: String,
     pub(super) bytes: Range<usize>,
-    /// How many values it compares: repetitions over a list times parts of a literal.
+    /// Number of compared values: repetitions over a list times parts of a literal.
     pub(super) weight: usize,
-    /// How many it compares when names in a list count as well.
+    /// The same number, with names in a list counted too.
     pub(super) worth: usize,
     /// The subject with the value of the variable that it begins with.
     pub(super) origin: Vec<String>,
-    /// What it is compared with, with the value of the variable that this is.
+    /// The expected value, with a variable replaced by its value.
     pub(super) source: Vec<String>,
-    /// How often its variables were given values before it.
+    /// Number of assignments to its variables before it.
     pub(super) epoch: usize,
-    /// Whether it is repeated over a list.
+    /// True if it is repeated over a list.
     pub(super) is_repeated: bool,
-    /// Whether it is repeated nobody knows how often.
+    /// Repeated an unknown number of times.
     pub(super) is_open: bool,
-    /// Whether it holds whatever the code does.
+    /// True if it always holds.
     pub(super) is_vacuous: bool,
 }
 
@@ -131,13 +128,14 @@ impl Assertion {
         }
     }
 
-    /// The names that are called in what it is about.
+    /// The names called in its actual value.
     pub(super) fn callees(&self) -> impl Iterator<Item = &str> {
         let called = self.subject.windows(2).filter(|two| two[1] == "(" && is_name(&two[0]));
         called.map(|two| two[0].as_str())
     }
 
-    /// Whether another one checks the form of the same in the same way, whatever the library is.
+    /// True if another assertion makes the same kind of check of the same expression, in any
+    /// library.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         let form = |it: &Self| shape(&it.subject.iter().map(String::as_str).collect::<Vec<_>>());
         self.check == other.check && !self.subject.is_empty() && form(self) == form(other)
@@ -156,7 +154,7 @@ fn owned(tokens: TokenSlice<'_, '_>) -> Vec<String> {
     tokens.iter().map(|token| (*token).to_owned()).collect()
 }
 
-/// Whether a value says only a part of what it is compared with.
+/// True if a value specifies only a part of the actual one.
 fn is_partly(expected: TokenSlice<'_, '_>) -> bool {
     let is_matcher = matches!(
         expected,
@@ -166,19 +164,19 @@ fn is_partly(expected: TokenSlice<'_, '_>) -> bool {
     is_matcher || has_wildcard(&joined(expected))
 }
 
-/// Whether a literal is a collection.
+/// True if a literal is a collection.
 fn is_composite(tokens: TokenSlice<'_, '_>) -> bool {
     tokens.len() > 2 && tokens.iter().any(|token| matches!(*token, "[" | "{" | "(" | "vec"))
 }
 
-/// Whether both sides are the same whatever the code does: two literals, or one name twice. What is
-/// called twice may differ.
+/// True if both sides are always equal: two literals, or one name twice. The results of two calls
+/// may differ.
 fn is_self_evident(left: TokenSlice<'_, '_>, right: TokenSlice<'_, '_>) -> bool {
     let is_same = joined(bare(left)) == joined(bare(right)) && !left.is_empty();
     is_same && (is_literal(left) || !left.iter().any(|token| matches!(*token, "(" | "!" | "++")))
 }
 
-/// Something that asserts, and nobody knows what.
+/// An assertion of unknown content.
 pub(super) fn unknown(node: SyntaxNode<'_>) -> Assertion {
     Assertion {
         is_open: true,
@@ -193,8 +191,8 @@ pub(super) fn expected_error(node: SyntaxNode<'_>, expected: &str) -> Assertion 
     Assertion::new(node, AssertionKind::Raises, &[], &expected)
 }
 
-/// The assertions of a statement or call; empty for any other node. `is_helper` tells the functions
-/// of the project that assert.
+/// The assertions of a statement or call; empty for any other node. `is_helper` recognizes the
+/// project's asserting functions.
 pub(super) fn read(
     node: SyntaxNode<'_>,
     language: ScanLanguage,
@@ -313,7 +311,7 @@ fn with_tolerance(
     }
 }
 
-/// The number behind one of some names and `=` or `:`.
+/// The number after one of these names and `=` or `:`.
 fn option(tokens: TokenSlice<'_, '_>, names: &[&str]) -> Option<f64> {
     tokens.windows(3).find_map(|three| {
         (names.contains(&three[0]) && matches!(three[1], "=" | ":")).then(|| number(&three[2..]))?

@@ -1,5 +1,4 @@
-//! Calls, whatever the language: who is called on what with which arguments. It must not know which
-//! calls mean something.
+//! Calls in any language: callee, receiver and arguments.
 
 use super::expression::{TokenSlice, split};
 use crate::facts::tokens;
@@ -8,19 +7,17 @@ use moai_scan::syntax::SyntaxNode;
 /// One call of a function, method or macro.
 pub(super) struct CallNode<'t> {
     pub(super) node: SyntaxNode<'t>,
-    /// What stands before the last dot of the callee.
+    /// The part before the last dot of the callee.
     pub(super) receiver: Option<SyntaxNode<'t>>,
     /// The last name of the callee.
     pub(super) name: &'t str,
     /// Type arguments, without their brackets.
     pub(super) generics: Option<&'t str>,
-    /// The list of arguments.
     list: Option<SyntaxNode<'t>>,
     tokens: Vec<&'t str>,
 }
 
 impl<'t> CallNode<'t> {
-    /// The call that a node is.
     pub(super) fn read(node: SyntaxNode<'t>) -> Option<Self> {
         let (receiver, name, list) = match node.kind() {
             "call" | "call_expression" | "invocation_expression" => {
@@ -45,7 +42,6 @@ impl<'t> CallNode<'t> {
         Some(Self { node, receiver, name, generics, list, tokens })
     }
 
-    /// The arguments, each as its tokens.
     pub(super) fn arguments(&self) -> Vec<TokenSlice<'_, 't>> {
         let inner = match self.tokens.as_slice() {
             ["(" | "[" | "{", inner @ .., ")" | "]" | "}"] => inner,
@@ -54,14 +50,14 @@ impl<'t> CallNode<'t> {
         split(inner, |token| token == ",")
     }
 
-    /// The arguments as nodes; those of macros are none.
+    /// The arguments as nodes; empty for macros.
     pub(super) fn argument_nodes(&self) -> Vec<SyntaxNode<'t>> {
         let list = self.list.filter(|list| list.kind() != "token_tree");
         let nodes = list.map(SyntaxNode::named_children).unwrap_or_default();
         nodes.into_iter().filter(|node| !crate::facts::is_comment(*node)).collect()
     }
 
-    /// The names of the callee from the first to the last; calls in between are left out.
+    /// The names of the callee from the first to the last; calls in between are omitted.
     pub(super) fn path(&self) -> Vec<&'t str> {
         let mut names = vec![self.name];
         let mut at = self.receiver;
@@ -81,7 +77,7 @@ impl<'t> CallNode<'t> {
     }
 }
 
-/// What a callee or member is taken of, and its last name.
+/// The receiver of a callee or member, and its last name.
 pub(super) fn callee(node: SyntaxNode<'_>) -> Option<(Option<SyntaxNode<'_>>, SyntaxNode<'_>)> {
     let parts = |object: &str, name: &str| Some((node.field(object), node.field(name)?));
     match node.kind() {

@@ -1,10 +1,9 @@
-//! Expressions as their tokens, which all languages share far enough: arguments, comparisons,
-//! literals. It must not know what is asserted with them.
+//! Expressions as tokens, which are similar enough in all languages: arguments, comparisons,
+//! literals.
 
 /// Tokens of a part of the code; a string is one token.
 pub(super) type TokenSlice<'a, 't> = &'a [&'t str];
 
-/// How a comparison relates its sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ComparisonKind {
     Equal,
@@ -60,7 +59,7 @@ pub(super) fn bare<'a, 't>(mut tokens: TokenSlice<'a, 't>) -> TokenSlice<'a, 't>
     }
 }
 
-/// Whether no bracket that was opened before closes inside.
+/// True if no bracket opened before closes inside.
 fn closes_at_end(inner: TokenSlice<'_, '_>) -> bool {
     let mut depth = 0_i32;
     inner.iter().all(|token| {
@@ -94,7 +93,7 @@ pub(super) fn comparison<'a, 't>(
     })
 }
 
-/// Whether the value stands in the code: a number, a string, a word such as `null`, or a
+/// True if the value is written in the code: a number, a string, a word such as `null`, or a
 /// collection of such values.
 pub(super) fn is_literal(tokens: TokenSlice<'_, '_>) -> bool {
     let is_mark =
@@ -105,7 +104,7 @@ pub(super) fn is_literal(tokens: TokenSlice<'_, '_>) -> bool {
         && tokens.iter().any(|token| is_value(token) || matches!(*token, "[" | "{" | "("))
 }
 
-/// Whether one token is a literal value.
+/// True if one token is a literal value.
 pub(super) fn is_value(token: &str) -> bool {
     let starts = |marks: &[char]| token.starts_with(marks);
     starts(&['"', '\'', '`']) && token.len() > 1
@@ -122,7 +121,6 @@ fn is_prefixed_string(token: &str) -> bool {
     token.len() - rest.len() <= 4 && rest.len() < token.len() && rest.starts_with(['"', '\''])
 }
 
-/// The truth that a token is.
 pub(super) fn is_truth(token: &str) -> Option<bool> {
     match token {
         "true" | "True" => Some(true),
@@ -131,12 +129,12 @@ pub(super) fn is_truth(token: &str) -> Option<bool> {
     }
 }
 
-/// Whether a token is the null value of its language.
+/// True if a token is the null value of its language.
 pub(super) fn is_null_literal(token: &str) -> bool {
     matches!(token, "None" | "null" | "nil" | "undefined")
 }
 
-/// Whether a token is a name.
+/// True if a token is a name.
 pub(super) fn is_name(token: &str) -> bool {
     let mut letters = token.chars();
     letters.next().is_some_and(|first| first.is_alphabetic() || first == '_' || first == '@')
@@ -145,21 +143,21 @@ pub(super) fn is_name(token: &str) -> bool {
         && !is_null_literal(token)
 }
 
-/// How many values a literal holds; at least one.
+/// Number of values in a literal; at least one.
 pub(super) fn value_count(tokens: TokenSlice<'_, '_>) -> usize {
     let keys = tokens.windows(2).filter(|pair| is_value(pair[0]) && pair[1] == ":").count();
     (tokens.iter().filter(|token| is_value(token)).count() - keys).max(1)
 }
 
-/// How many parts a collection has at its top level; at least one.
+/// Number of elements of a collection at its top level; at least one.
 pub(super) fn part_count(tokens: TokenSlice<'_, '_>) -> usize {
     let Some(start) = tokens.iter().position(|it| matches!(*it, "[" | "{" | "(")) else { return 1 };
     let inner = tokens.get(start + 1..tokens.len() - 1).unwrap_or_default();
     split(inner, |token| token == ",").len().max(1)
 }
 
-/// The form without its literals and variables: what is called and how it is compared. A literal
-/// list, a field and a variable are all one value.
+/// The form without its literals and variables: only calls and comparisons. A literal list, a field
+/// and a variable all count as one value.
 pub(super) fn shape(tokens: TokenSlice<'_, '_>) -> String {
     let mut shape: Vec<&str> = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
@@ -171,7 +169,7 @@ pub(super) fn shape(tokens: TokenSlice<'_, '_>) -> String {
     shape.join(" ")
 }
 
-/// Makes one value of what ends a form, if it is one.
+/// Reduces the end of a form to one value, if it is one.
 fn fold(shape: &mut Vec<&str>) -> bool {
     match shape.as_slice() {
         [.., "_", "." | "::" | "_", "_"] => shape.truncate(shape.len() - 2),
@@ -210,14 +208,13 @@ pub(super) fn unquoted(token: &str) -> &str {
         .trim_matches(['"', '\'', '`', '/'])
 }
 
-/// The number that the tokens are.
 pub(super) fn number(tokens: TokenSlice<'_, '_>) -> Option<f64> {
     let text: String = tokens.concat().replace('_', "");
     let digits = text.trim_end_matches(|last: char| "fFdDmML".contains(last));
     digits.parse().ok()
 }
 
-/// Whether the tokens are the size of something, which is never negative.
+/// True if the tokens are a size, which is never negative.
 pub(super) fn is_size(tokens: TokenSlice<'_, '_>) -> bool {
     matches!(tokens, ["len", "(", ..] | [.., ".", "length" | "Length" | "Count" | "size"])
         || matches!(tokens, [.., ".", "len" | "size" | "length" | "Count", "(", ")"])

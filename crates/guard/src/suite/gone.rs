@@ -1,4 +1,4 @@
-//! What is gone of the code that tests are about: by name. It must not know tests, nor goals.
+//! Names removed from the code under test.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,8 @@ use super::goal::stem;
 use crate::facts::{ParsedFile, ParsedFiles, SourceSide, tokens};
 use moai_scan::syntax::SyntaxNode;
 
-/// The names of functions, their parameters, types, constants and files outside tests that are
-/// nowhere any more.
+/// The names of functions, their parameters, types, constants and files outside tests that no
+/// longer occur anywhere.
 pub(super) fn names(files: &ParsedFiles<'_>) -> BTreeSet<String> {
     let mut kept: BTreeSet<&str> = BTreeSet::new();
     let mut gone: BTreeSet<&str> = BTreeSet::new();
@@ -19,14 +19,14 @@ pub(super) fn names(files: &ParsedFiles<'_>) -> BTreeSet<String> {
     gone.difference(&kept).map(|name| (*name).to_owned()).collect()
 }
 
-/// The names of files outside tests that are gone.
+/// The names of removed files outside tests.
 pub(super) fn modules<'s>(files: &'s ParsedFiles<'_>) -> impl Iterator<Item = &'s str> {
     let is_test = |file: &ParsedFile<'_>| file.before.as_ref().is_some_and(|side| side.is_test);
     let gone = files.files.iter().filter(move |it| it.change.after.is_none() && !is_test(it));
     gone.map(|file| stem(&file.change.path))
 }
 
-/// The names that the code of a side gives: each part of a function's name, parameters, types,
+/// The names that the code of a side defines: each part of a function's name, parameters, types,
 /// constants.
 fn given<'s>(side: &'s SourceSide<'_>) -> BTreeSet<&'s str> {
     let is_code = |node: SyntaxNode<'_>| !side.is_test_at(node.bytes().start);
@@ -91,7 +91,7 @@ fn declared(node: SyntaxNode<'_>) -> Option<SyntaxNode<'_>> {
     }
 }
 
-/// What is imported above the tests of a text.
+/// The names imported by a test file.
 pub(super) fn imported<'t>(side: &SourceSide<'t>) -> BTreeSet<&'t str> {
     let mut names = BTreeSet::new();
     side.root.walk(&mut |node| {

@@ -1,5 +1,4 @@
-//! G07: tests that put something else in the place of what they test. It must not know what they
-//! assert.
+//! G07: tests that replace the code under test.
 
 use std::collections::BTreeSet;
 
@@ -11,14 +10,14 @@ use crate::facts::{ParsedFiles, SourceSide, tokens};
 use moai_base::finding::Severity;
 use moai_scan::syntax::{ScanLanguage, SyntaxNode};
 
-/// What a test replaces.
+/// An object replaced by a test.
 struct MockTarget<'t> {
     /// The last name of it: a function, class or module.
     name: String,
-    /// What it must be called on to be this one; `None`: on anything.
+    /// Its required receiver; `None`: any.
     owner: Option<String>,
     node: SyntaxNode<'t>,
-    /// Whether it is what the file as a whole tests.
+    /// True if it is the subject of the whole file.
     is_subject: bool,
 }
 
@@ -51,7 +50,7 @@ fn told(side: &SourceSide<'_>, found: &MockTarget<'_>) -> Detection {
     }
 }
 
-/// Whether the test that replaces something calls it as well.
+/// True if the test that replaces something calls it as well.
 fn is_called_beside<'t>(found: &MockTarget<'t>, side: &SourceSide<'t>) -> bool {
     let around = found.node.ancestors().find(|it| it.kind() == "decorated_definition");
     let scope = around.or_else(|| side.function_at(found.node).map(|it| it.body));

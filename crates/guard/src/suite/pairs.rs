@@ -1,5 +1,4 @@
-//! Tests before and after, found again: by file and name, by name elsewhere, by their bodies. It
-//! must not know what is a finding.
+//! Matches tests before and after: by file and name, by name elsewhere, by their bodies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +14,7 @@ const SIMILAR_NAMED_SHARE_MIN: f64 = 0.5;
 /// Names are nearly the same when they share this much of their words.
 const NAME_SHARE_MIN: f64 = 0.7;
 
-/// A name with fewer words says nothing without its group.
+/// A name with fewer words is meaningless without its group.
 const SPEAKING_WORDS_MIN: usize = 3;
 
 /// Which tests of before are which tests now, by number.
@@ -100,7 +99,7 @@ impl PairingProgress {
         }
     }
 
-    /// Where very many tests moved, those whose bodies are the same.
+    /// If very many tests moved, matches those with equal bodies.
     fn by_equal_body(
         &mut self,
         before: &[TestCase<'_>],
@@ -131,8 +130,8 @@ impl PairingProgress {
     }
 }
 
-/// Whether two names have most of their words in common; short names must be the same but for a
-/// `test` in front.
+/// True if two names have most of their words in common; short names must be equal except for a
+/// prefix `test`.
 fn is_nearly(one: &str, two: &str) -> bool {
     let telling = |name: &str| -> Vec<String> {
         let all: Vec<String> = words(name).collect();
@@ -147,7 +146,7 @@ fn is_nearly(one: &str, two: &str) -> bool {
     left == right || (left.len().min(right.len()) > 3 && share >= NAME_SHARE_MIN)
 }
 
-/// Whether a short name, such as `test_fail`, stands in two groups and the tests do other things.
+/// True if a short name, such as `test_fail`, is in two groups with different tests.
 fn is_namesake(one: &TestCase<'_>, two: &TestCase<'_>) -> bool {
     let group = |name: &str| name.rsplit_once(" > ").map(|(group, _)| group.to_owned());
     let (left, right) = (group(&one.name), group(&two.name));
@@ -155,7 +154,7 @@ fn is_namesake(one: &TestCase<'_>, two: &TestCase<'_>) -> bool {
     is_short && left.is_some() && right.is_some() && left != right && !calls_the_same(one, two)
 }
 
-/// How much two lists of tokens have in common: 0 nothing, 1 all, in whatever order.
+/// Similarity of two lists of tokens in any order, from 0 to 1.
 pub(super) fn similarity(one: &[&str], two: &[&str]) -> f64 {
     let mut counts: BTreeMap<&str, i64> = BTreeMap::new();
     for token in one {
@@ -172,7 +171,7 @@ pub(super) fn similarity(one: &[&str], two: &[&str]) -> f64 {
     if all == 0 { 1.0 } else { f64::from(common) * 2.0 / f64::from(all) }
 }
 
-/// Whether most of what a test called is called by another one, too.
+/// True if another test calls most of the functions that a test called.
 pub(super) fn calls_the_same(one: &TestCase<'_>, two: &TestCase<'_>) -> bool {
     let (one, two): (BTreeSet<&str>, BTreeSet<&str>) = (one.callees(), two.callees());
     // Other libraries assert with other words.

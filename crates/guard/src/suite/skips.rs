@@ -1,4 +1,4 @@
-//! G02: tests that are kept from running. It must not know what they assert.
+//! G02: skipped tests.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ pub(super) fn inspect(suite: &SuiteChange<'_>) -> Vec<Detection> {
             .filter(|it| it.kind != TestMarkerKind::Only)
             .map(|it| it.kind)
             .max();
-        // A skip that stood there under another condition, and still has one, is no new one.
+        // A skip that was there under another condition, and still has one, is not new.
         let was_there = |mark: &TestMarker| {
             !mark.is_skip() && before.marks.iter().any(|other| other.text == mark.text)
         };
@@ -69,7 +69,7 @@ fn told(test: &TestCase<'_>, mark: &TestMarker) -> Detection {
             )
         }
     };
-    // What a machine has not is no choice of whoever changed the test.
+    // A condition about the machine is not the author's choice.
     let severity =
         if mark.kind == TestMarkerKind::Machine { Severity::Warning } else { Severity::Error };
     Detection {

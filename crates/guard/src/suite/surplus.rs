@@ -1,5 +1,4 @@
-//! What is asserted now and was not before, so that an assertion that moved is not one that is gone.
-//! It must not know what is a finding.
+//! New assertions, so that a moved assertion does not count as removed.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +14,7 @@ pub(super) struct AssertionSurplus {
 
 struct SurplusEntry {
     owner: usize,
-    /// Whether its test was not there before.
+    /// True if its test is new.
     is_new: bool,
     strength: Option<u8>,
     text: String,
@@ -52,8 +51,8 @@ impl AssertionSurplus {
         Self { entries }
     }
 
-    /// Takes as much as there is of an assertion of `test` from other tests than `owner`; returns
-    /// what is missing.
+    /// Uses up matching assertions of tests other than `owner` for an assertion of `test`; returns
+    /// the missing weight.
     pub(super) fn take(
         &mut self,
         suite: &SuiteChange<'_>,
@@ -70,7 +69,7 @@ impl AssertionSurplus {
             entry.is_new
                 && entry.strength >= assertion.check.strength()
                 && match owner {
-                    // A part of a test may go to a test that calls what this part calls.
+                    // A part of a test may move to a test that calls the same functions.
                     Some(_) if assertion.callees().next().is_some() => {
                         let called = suite.after[entry.owner].callees();
                         assertion.callees().all(|name| called.contains(name))
@@ -85,7 +84,7 @@ impl AssertionSurplus {
                     return 0;
                 }
                 let other = &suite.after[entry.owner];
-                // Whole tests that became rows of another one are counted by their number.
+                // Whole tests that became rows of another one are counted separately.
                 let is_row = owner.is_none() && other.repeats();
                 let is_foreign = other.is_helper != test.is_helper;
                 if Some(entry.owner) == owner || is_row || is_foreign || !is_same(entry) {

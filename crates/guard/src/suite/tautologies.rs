@@ -1,4 +1,4 @@
-//! G06: new assertions that hold whatever the code does. It must not know how assertions are read.
+//! G06: new assertions that always hold.
 
 use super::assertions::{Assertion, AssertionKind};
 use super::expression::is_literal;
@@ -8,7 +8,7 @@ use super::{SuiteChange, hit};
 use crate::Detection;
 use moai_base::finding::Severity;
 
-/// A test about one of these may well compare a value with itself.
+/// A test about one of these may legitimately compare a value with itself.
 const REFLEXIVE: [&str; 10] = [
     "eq",
     "equal",
@@ -51,7 +51,7 @@ pub(super) fn inspect(suite: &SuiteChange<'_>) -> Vec<Detection> {
     hits
 }
 
-/// How many assertions that always hold take the place of others that said as little.
+/// Number of always-true assertions that replace equally weak ones.
 fn room_for(before: &TestCase<'_>, after: &TestCase<'_>) -> usize {
     let is_gone = |it: &&Assertion| {
         it.is_vacuous && !after.assertions.iter().any(|other| other.text == it.text)
@@ -60,13 +60,13 @@ fn room_for(before: &TestCase<'_>, after: &TestCase<'_>) -> usize {
     replaced + arrivals(before).saturating_sub(arrivals(after))
 }
 
-/// How often a test says no more than that it came somewhere: `t.pass()`.
+/// Number of assertions that only mark a reached position: `t.pass()`.
 fn arrivals(test: &TestCase<'_>) -> usize {
     let passes = test.tokens.windows(2).filter(|two| matches!(two, ["pass", "("]));
     passes.count()
 }
 
-/// In a callback of a test that counts its assertions, one that always holds says that the callback
+/// In a callback of a test that counts its assertions, an always-true one proves that the callback
 /// was called.
 fn severity(test: &TestCase<'_>, assertion: &Assertion) -> Severity {
     let counts = |two: &[&str]| matches!(two, ["plan" | "assertions", "("]);
@@ -90,7 +90,7 @@ fn is_about_equality(assertion: &Assertion, test: &TestCase<'_>) -> bool {
         && words(&test.name).any(|word| REFLEXIVE.contains(&word.as_str()))
 }
 
-/// Whether the result of a mock is compared with the result that the test gave it.
+/// True if the result of a mock is compared with the result that the test gave it.
 fn is_mock_itself(assertion: &Assertion, test: &TestCase<'_>) -> bool {
     let subject = assertion.subject.iter().map(String::as_str).filter(|it| *it != "await");
     let subject: Vec<&str> = subject.collect();

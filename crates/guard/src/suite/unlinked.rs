@@ -1,5 +1,4 @@
-//! G01, too: tests that still stand there and that no runner finds any more. It must not know what
-//! they assert.
+//! G01, too: tests that still exist but are no longer found by any runner.
 
 use std::collections::BTreeSet;
 
@@ -96,8 +95,8 @@ fn uncollected(before: Option<&SourceSide<'_>>, after: &SourceSide<'_>) -> Vec<D
     .collect()
 }
 
-/// Whether one of the names in a list is that of a test, or there are none to be read: a script of a
-/// build is no test.
+/// True if a name in a list is a test's, or if it has no readable names; a build script is not a
+/// test.
 fn is_about_tests(list: &str) -> bool {
     let mut names = list.split(['"', '\'']).skip(1).step_by(2).peekable();
     let is_test = |name: &str| name.contains("test") || matches!(name, "*" | "*.py" | "**");

@@ -1,5 +1,4 @@
-//! G03, G04 and G05: a test that asserts less, asserts more weakly, or expects something else. It
-//! must not know how assertions are read.
+//! G03, G04 and G05: a test with fewer or weaker assertions, or different expectations.
 
 mod implied;
 mod left_out;
@@ -48,11 +47,11 @@ pub(super) fn inspect(
 struct AssertionDifferences<'a> {
     /// Those that seem to be one and the same, edited.
     edited: Vec<(&'a Assertion, &'a Assertion)>,
-    /// Those that are gone, with how much of each is.
+    /// The removed assertions, each with its missing weight.
     gone: Vec<(&'a Assertion, usize)>,
-    /// How much is asserted in addition; `None`: nobody knows.
+    /// Weight of the added assertions; `None`: unknown.
     added: Option<usize>,
-    /// Whether fewer sets of values mean that less is asserted.
+    /// True if fewer sets of values mean fewer assertions.
     has_fewer_rows: bool,
 }
 
@@ -67,7 +66,8 @@ impl<'a> AssertionDifferences<'a> {
         gone.retain(|one| {
             let Some(at) = new.iter().position(|two| two.text == one.text) else { return true };
             let two = new.remove(at);
-            // The same with other values of its variables is more than it was only where it was not.
+            // Repetitions with different values of its variables count as new only beyond their
+            // earlier number.
             let others = was_settled.iter().filter(|it| it.text == one.text).count() - 1;
             let mut kept = 0..others;
             new.retain(|two| two.text != one.text || kept.next().is_none());
@@ -107,10 +107,10 @@ impl<'a> AssertionDifferences<'a> {
         found
     }
 
-    /// Finds those that were edited: the most alike first, and of those that are equally alike one
-    /// that is as strong and checks in the same way.
+    /// Pairs edited assertions: the most similar first, and of equally similar ones an equally
+    /// strong one with the same kind of check.
     fn pair(&mut self, gone: &mut Vec<&'a Assertion>, new: &mut Vec<&'a Assertion>) {
-        // Those that say most choose first.
+        // The most specific ones are matched first.
         gone.sort_by_key(|one| (says_no_error(one), Reverse(one.expected.len())));
         let replaces_error = gone.iter().any(|one| says_no_error(one));
         for needed in [4, 3, 2, 1] {
@@ -134,7 +134,7 @@ impl<'a> AssertionDifferences<'a> {
                     (as_strong, likeness(one, two), is_same, two.check.strength(), usize::MAX - at)
                 });
                 let Some((at, two)) = best else { return true };
-                // Another one that is as strong may be what became of it.
+                // A different one of equal strength may be its replacement.
                 let is_as_strong = |it: &&&Assertion| {
                     it.check.strength() >= one.check.strength() && !is_weaker(one, it)
                 };
@@ -149,8 +149,8 @@ impl<'a> AssertionDifferences<'a> {
     }
 }
 
-/// Whether an assertion that is as strong is about a part of what another one was about, or about a
-/// variable with its value.
+/// True if an equally strong assertion is about a part of the other's actual value, or about a
+/// variable with that value.
 fn continues(one: &Assertion, two: &Assertion) -> bool {
     let is_of_literal = one.expected.len() > 1 || two.expected.len() > 1;
     let has_origin =
@@ -163,7 +163,7 @@ fn holds(whole: &[String], part: &[String]) -> bool {
     !part.is_empty() && whole.windows(part.len()).any(|window| window == part)
 }
 
-/// How likely two assertions are about the same: 4 surely, 1 perhaps, 0 not at all.
+/// Likelihood that two assertions have the same subject: 4 certain, 1 possible, 0 none.
 fn likeness(one: &Assertion, two: &Assertion) -> u8 {
     let (subject, other) = (&one.subject, &two.subject);
     if one.subject == two.subject && !one.subject.is_empty()
@@ -210,8 +210,7 @@ fn distinct_by<'a>(
     distinct
 }
 
-/// How much an assertion asserts, what a function of the project does for it included; `None` when
-/// nobody knows.
+/// Weight of an assertion, including that of the project's helper; `None` if unknown.
 fn weight(assertion: &Assertion, suite: &SuiteChange<'_>) -> Option<usize> {
     if assertion.is_open {
         return None;
@@ -271,7 +270,7 @@ fn fewer(
     Some(hit("G03", Severity::Error, after, &message))
 }
 
-/// How many sets of values a test lost that nothing makes up for.
+/// Number of lost sets of values without a replacement.
 fn lost_rows(
     suite: &SuiteChange<'_>,
     (before, after, number): (&TestCase<'_>, &TestCase<'_>, usize),
@@ -360,7 +359,7 @@ fn borrowed(tokens: &[String]) -> Vec<&str> {
     tokens.iter().map(String::as_str).collect()
 }
 
-/// Takes the first occurrence of some tokens out of others.
+/// Removes the first occurrence of some tokens from others.
 fn take_out(tokens: &mut Vec<&str>, part: TokenSlice<'_, '_>) {
     let found = tokens.windows(part.len().max(1)).position(|window| window == part);
     if let Some(at) = found {
@@ -368,7 +367,7 @@ fn take_out(tokens: &mut Vec<&str>, part: TokenSlice<'_, '_>) {
     }
 }
 
-/// G04 as a warning: recorded results that were recorded anew.
+/// G04 as a warning: recorded results that were recorded again.
 pub(super) fn snapshots(input: &GuardInput<'_>, suite: &SuiteChange<'_>) -> Vec<Detection> {
     if !suite.has_changed_code {
         return Vec::new();

@@ -1,17 +1,15 @@
-//! What the words of assertion libraries mean: pytest and unittest, jest, vitest, mocha, chai and
-//! node:assert, testify, the macros of Rust, `JUnit`, `TestNG`, `AssertJ` and Hamcrest, xUnit, `NUnit`,
-//! `MSTest` and `FluentAssertions`. It must not know syntax.
+//! The meanings of words in assertion libraries: pytest and unittest, jest, vitest, mocha, chai and
+//! node:assert, testify, the macros of Rust, `JUnit`, `TestNG`, `AssertJ` and Hamcrest, xUnit,
+//! `NUnit`, `MSTest` and `FluentAssertions`.
 
-/// What a word says about a value.
+/// Meaning of a matcher's word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MatcherWord {
-    /// It is this one.
     Equal,
     /// It is null, empty, zero or without error.
     Nothing,
-    /// It is true: what is asserted is the condition itself.
+    /// It is true: the condition itself is asserted.
     True,
-    /// It is false.
     False,
     /// It counts as true, or is there.
     Truthy,
@@ -25,13 +23,12 @@ pub(super) enum MatcherWord {
     Close,
     /// It throws.
     Raises,
-    /// It is what was recorded.
+    /// It equals the recorded result.
     Snapshot,
-    /// It was called.
     Called,
     /// It was called once.
     Once,
-    /// It is in a state that a library asks for in its own way: visible, enabled, with a text.
+    /// It is in a state of a library's own matcher: visible, enabled, with a text.
     State,
 }
 
@@ -274,7 +271,7 @@ const STATE: &[&str] = &[
     "visible",
 ];
 
-/// Beginnings of words that say nothing of their own, longest first.
+/// Prefixes without a meaning, longest first.
 const FILLERS: &[&str] = &[
     "assertions",
     "debugassert",
@@ -293,7 +290,7 @@ const FILLERS: &[&str] = &[
     "to",
 ];
 
-/// What the name of an assertion means, and whether it says the contrary.
+/// The meaning of an assertion's name; true if it is negated.
 pub(super) fn meaning(name: &str) -> Option<(MatcherWord, bool)> {
     let lower: String = name.chars().filter(|it| *it != '_').flat_map(char::to_lowercase).collect();
     match lower.as_str() {
@@ -346,8 +343,8 @@ fn plain(word: &str) -> Option<MatcherWord> {
     TABLE.iter().find(|(words, _)| words.contains(&word)).map(|(_, meaning)| *meaning)
 }
 
-/// What the last name of a chain that starts with `expect` means; the words of pages mean something
-/// there only.
+/// The meaning of the last name of a chain that starts with `expect`; words about pages have a
+/// meaning only there.
 pub(super) fn meaning_in_chain(name: &str) -> Option<(MatcherWord, bool)> {
     let lower = name.to_lowercase();
     let state = ["tobe", "tohave", "to"].iter().find_map(|start| lower.strip_prefix(start));
@@ -355,7 +352,7 @@ pub(super) fn meaning_in_chain(name: &str) -> Option<(MatcherWord, bool)> {
     meaning(name).or_else(|| is_state().then_some((MatcherWord::State, false)))
 }
 
-/// Exception classes that say no more than that something went wrong.
+/// True for exception classes without specific meaning.
 pub(super) fn is_base_error(class: &str) -> bool {
     let name = class.rsplit(['.', ':', ' ']).next().unwrap_or(class);
     let bases =
@@ -366,7 +363,7 @@ pub(super) fn is_base_error(class: &str) -> bool {
 const WILDCARDS: [&str; 6] =
     ["expect.any", "expect.anything", "Matchers.any", "It.IsAny", "mock.Anything", "anything("];
 
-/// Whether an expected value accepts anything.
+/// True if an expected value accepts anything.
 pub(super) fn is_wildcard(expected: &str) -> bool {
     let plain: String = expected.split_whitespace().collect();
     let inner = super::expression::unquoted(&plain).trim_matches(['^', '$', '/']);
@@ -375,13 +372,13 @@ pub(super) fn is_wildcard(expected: &str) -> bool {
         || WILDCARDS.iter().any(|word| plain.starts_with(word) && !has_more(&plain))
 }
 
-/// Whether a part of an expected value accepts anything.
+/// True if a part of an expected value accepts anything.
 pub(super) fn has_wildcard(expected: &str) -> bool {
     let plain: String = expected.split_whitespace().collect();
     WILDCARDS.iter().any(|word| plain.contains(word))
 }
 
-/// Whether there are other values behind the first one.
+/// True if other values follow the first one.
 fn has_more(plain: &str) -> bool {
     let mut depth = 0_i32;
     plain.chars().any(|letter| {

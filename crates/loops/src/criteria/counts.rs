@@ -11,7 +11,6 @@ use runners::TestRunner;
 /// The test counts of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TestCounts {
-    /// Tests that passed.
     pub passed: u64,
     /// Tests that failed or had an error.
     pub failed: u64,
@@ -118,7 +117,7 @@ pub enum RunAnomaly {
 }
 
 impl RunAnomaly {
-    /// Whether the anomaly alone holds a Stop. New tests may be skipped for good reasons, and
+    /// True if the anomaly alone holds a Stop. New tests may be skipped for good reasons, and
     /// caches make a second run fast; but tests that no longer run prove nothing.
     #[must_use]
     pub fn is_blocking(&self) -> bool {

@@ -14,7 +14,7 @@ const SUMMARIES: [&str; 4] = [
     "error: build failed",
 ];
 
-/// Whether a line reports an error with a location.
+/// True if a line reports an error with a location.
 #[must_use]
 pub fn is_error_line(line: &str) -> bool {
     let line = line.trim().to_ascii_lowercase();

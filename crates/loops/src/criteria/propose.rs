@@ -119,7 +119,7 @@ impl CheckProposals<'_> {
         self.folder.texts.get(name).map_or("", String::as_str)
     }
 
-    /// Whether a file has a table or section with this beginning: `[tool.ruff`, `[mypy`.
+    /// True if a file has a table or section with this beginning: `[tool.ruff`, `[mypy`.
     fn has_section(&self, name: &str, start: &str) -> bool {
         self.text(name).lines().any(|line| line.trim_start().starts_with(start))
     }

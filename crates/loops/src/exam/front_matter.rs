@@ -14,7 +14,7 @@ const HOOKS: &str = "hooks";
 /// The line before the front matter and the beginning of the line after it.
 const FENCE: &str = "---";
 
-/// Whether the host reads hooks from the front matter of a file with this path.
+/// True if the host reads hooks from the front matter of a file with this path.
 #[must_use]
 pub fn may_register_hooks(path: &str) -> bool {
     let Some((folders, name)) = path.rsplit_once('/') else { return false };

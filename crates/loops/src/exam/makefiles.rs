@@ -197,8 +197,8 @@ fn with_values(text: &str, variables: &BTreeMap<&str, &str>) -> String {
     text
 }
 
-/// Whether a makefile only lists what depends on what, as compilers write it: it sets nothing and runs
-/// nothing.
+/// True if a makefile only lists what depends on what, as compilers write it: it sets nothing and
+/// runs nothing.
 #[must_use]
 pub fn is_dependency_list(makefile: &[u8]) -> bool {
     let is_free_of = |byte: u8| !makefile.contains(&byte);

@@ -43,7 +43,7 @@ const INSTALLING: [&str; 4] = ["ci", "i", "install", "sync"];
 /// Programs that install on their own before they run something, and the word that follows.
 const SYNCING: [(&str, &str); 3] = [("hatch", "run"), ("hatch", "test"), ("uv", "run")];
 
-/// Whether a file says which packages the project needs.
+/// True if a file says which packages the project needs.
 #[must_use]
 pub fn is_manifest(path: &RelPath) -> bool {
     let name = last(path);
@@ -51,7 +51,7 @@ pub fn is_manifest(path: &RelPath) -> bool {
     MANIFESTS.contains(&name) || is_text && path.as_str().contains("requirements")
 }
 
-/// Whether an installer writes a file among packages when it has written the others.
+/// True if an installer writes a file among packages when it has written the others.
 #[must_use]
 pub fn is_installers_record(path: &RelPath) -> bool {
     let mut parts = path.as_str().rsplit('/');
@@ -60,7 +60,7 @@ pub fn is_installers_record(path: &RelPath) -> bool {
         || name == PYTHON_RECORD && folder.ends_with(PYTHON_METADATA_END)
 }
 
-/// Whether a file or folder among packages is written when they run.
+/// True if a file or folder among packages is written when they run.
 #[must_use]
 pub fn is_packages_cache(path: &RelPath) -> bool {
     let mut parts = path.as_str().rsplit('/');
@@ -70,7 +70,8 @@ pub fn is_packages_cache(path: &RelPath) -> bool {
         || is_hidden && !NODE_FOLDERS.contains(&name) && !NODE_RECORDS.contains(&name)
 }
 
-/// Whether the checks install packages themselves; `autochecks` is the text of the project's script.
+/// True if the checks install packages themselves; `autochecks` is the text of the project's
+/// script.
 #[must_use]
 pub fn plan_installs_packages(plan: &CheckPlan, autochecks: &str) -> bool {
     let commands =

@@ -47,7 +47,6 @@ named_variants!(ExamRole {
 });
 
 impl ExamRole {
-    /// All roles.
     pub const ALL: &'static [Self] = &[
         Self::Rubric,
         Self::Checks,
@@ -113,7 +112,7 @@ pub const FOLDERS: [&str; 13] = [
 pub const TREES: [&str; 5] =
     [".claude/agents", ".claude/commands", ".claude/skills", ".moai/config", ".moai/rules"];
 
-/// Whether a path is `place`, or below it if that is a folder.
+/// True if a path is `place`, or below it if that is a folder.
 fn is_at(path: &str, place: &str) -> bool {
     path == place || place.ends_with('/') && path.starts_with(place)
 }
@@ -320,7 +319,7 @@ pub fn relevant_bytes<'a>(path: &RelPath, bytes: &'a [u8]) -> Cow<'a, [u8]> {
     }
 }
 
-/// Whether the host reads hooks from a file, in its folder at the root or below any other.
+/// True if the host reads hooks from a file, in its folder at the root or below any other.
 #[must_use]
 pub fn is_registration_of_host(path: &RelPath) -> bool {
     is_settings(path) || is_document(path)
@@ -332,8 +331,8 @@ fn is_settings(path: &RelPath) -> bool {
     SETTINGS.contains(&name) && parts.next() == Some(HOST_FOLDER)
 }
 
-/// Whether a file chooses a toolchain or an interpreter, by its version unless it names a program of
-/// its own or the system's.
+/// True if a file chooses a toolchain or an interpreter, by its version unless it names a program
+/// of its own or the system's.
 fn chooses_version(path: &RelPath) -> bool {
     let name = path.as_str().rsplit('/').next().unwrap_or_default();
     let is_version = name.starts_with('.') && name.ends_with("-version");
@@ -342,8 +341,9 @@ fn chooses_version(path: &RelPath) -> bool {
         || path.as_str() == "~/.pyenv/version"
 }
 
-/// Whether a new file is harmless: settings or a document of the host without hooks, a path file of
-/// Python without code, entry points without plugins of pytest, git rules that hide nothing, or a toolchain chosen by its version.
+/// True if a new file is harmless: settings or a document of the host without hooks, a path file of
+/// Python without code, entry points without plugins of pytest, git rules that hide nothing, or a
+/// toolchain chosen by its version.
 #[must_use]
 pub fn is_irrelevant_settings(path: &RelPath, bytes: &[u8]) -> bool {
     let nothing: &[u8] = match path.as_str() {

@@ -318,15 +318,15 @@ const LOADED_CONFIG_STARTS: &[&str] = &[
     "vitest.workspace.",
 ];
 
-/// Whether a runner loads a file of this name.
+/// True if a runner loads a file of this name.
 #[must_use]
 pub fn is_loaded(path: &RelPath) -> bool {
     LOADED.iter().any(|row| row.holds(path))
 }
 
-/// Whether a program loads a file at its start that no diff of the project shows: one of the user's
-/// own files, one above the project, or one among the installed packages that Python runs whatever it is
-/// asked to do.
+/// True if a program loads a file at its start that no diff of the project shows: one of the user's
+/// own files, one above the project, or one among the installed packages that Python runs whatever
+/// it is asked to do.
 #[must_use]
 pub fn is_startup_file(path: &RelPath) -> bool {
     is_run_by_python(path)
@@ -334,7 +334,7 @@ pub fn is_startup_file(path: &RelPath) -> bool {
         || LOADED.iter().any(|row| row.has_file_outside(path))
 }
 
-/// Whether only a login shell, or one that talks to a person, reads this file of the user.
+/// True if only a login shell, or one that talks to a person, reads this file of the user.
 #[must_use]
 pub fn is_of_login_shell(path: &RelPath) -> bool {
     path.as_str().strip_prefix(HOME).is_some_and(|below| LOGIN_FILES.contains(&below))
@@ -358,7 +358,7 @@ fn is_run_by_python(path: &RelPath) -> bool {
     PACKAGE_FOLDERS.contains(&last(folder)) && (is_module || name.ends_with(PATH_FILE_END))
 }
 
-/// Whether these are the entry points of a package that was installed for development: pytest loads
+/// True if these are the entry points of a package that was installed for development: pytest loads
 /// plugins that those name below its folder.
 fn is_entry_points(path: &RelPath) -> bool {
     let is_metadata = |folder: &str| METADATA_ENDS.iter().any(|end| folder.ends_with(end));
@@ -388,8 +388,8 @@ pub fn code_of_path_file(path: &RelPath, bytes: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// Whether a Python module of the project has a name that runners import: its edits are work, only a
-/// new one takes the place of another.
+/// True if a Python module of the project has a name that runners import: its edits are work, only
+/// a new one takes the place of another.
 #[must_use]
 pub fn is_own_module(path: &RelPath) -> bool {
     let holds = |row: &LoadedFiles| {
@@ -399,7 +399,7 @@ pub fn is_own_module(path: &RelPath) -> bool {
     LOADED.iter().any(holds)
 }
 
-/// Whether a file that git ignores changes what a runner does.
+/// True if a file that git ignores changes what a runner does.
 #[must_use]
 pub fn is_loaded_unseen(path: &RelPath) -> bool {
     let name = last(path.as_str());
@@ -407,7 +407,7 @@ pub fn is_loaded_unseen(path: &RelPath) -> bool {
         || LOADED_CONFIG_STARTS.iter().any(|start| name.starts_with(start))
 }
 
-/// Whether a folder of this name may be a Python package that takes precedence over an installed
+/// True if a folder of this name may be a Python package that takes precedence over an installed
 /// one, or describes one.
 #[must_use]
 pub fn is_package(folder: &str) -> bool {
@@ -417,7 +417,7 @@ pub fn is_package(folder: &str) -> bool {
             .any(|row| row.modules.contains(&folder) || row.root_modules.contains(&folder))
 }
 
-/// Whether a program that these checks run loads the file; a script may run anything.
+/// True if a program that these checks run loads the file; a script may run anything.
 #[must_use]
 pub fn is_loaded_by_checks(path: &RelPath, plan: &CheckPlan, has_script: bool) -> bool {
     let programs: Vec<&str> =
@@ -458,7 +458,7 @@ impl LoadedFiles {
         self.modules.contains(&module) || (folder.is_empty() && self.root_modules.contains(&module))
     }
 
-    /// Whether this is one of the user's own files, or one above the project.
+    /// True if this is one of the user's own files, or one above the project.
     fn has_file_outside(&self, path: &RelPath) -> bool {
         let text = path.as_str();
         if text.starts_with(ABOVE) {
@@ -484,7 +484,7 @@ pub fn shadowed_source(path: &RelPath) -> Option<RelPath> {
     source.filter(|_| is_package || is_extension)
 }
 
-/// Whether these are the last components of a path.
+/// True if these are the last components of a path.
 fn ends_with_components(path: &str, end: &str) -> bool {
     path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/'))
 }

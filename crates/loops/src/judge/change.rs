@@ -19,7 +19,6 @@ pub struct ReviewChange {
 /// One file before and after.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReviewFile {
-    /// Path of the file.
     pub path: RelPath,
     /// Text at the base; `None` if the file was absent.
     pub before: Option<ReviewText>,
@@ -46,7 +45,6 @@ pub enum TextView {
 }
 
 impl ReviewText {
-    /// The text in a view.
     #[must_use]
     pub fn in_view(&self, view: TextView) -> &str {
         match view {
@@ -76,7 +74,7 @@ impl ReviewChange {
         self.files.sort_by(|a, b| (a.risk(), &a.path).cmp(&(b.risk(), &b.path)));
     }
 
-    /// Whether nothing changed.
+    /// True if nothing changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.files.is_empty() && self.omitted.is_empty() && self.unread.is_empty()
@@ -103,7 +101,7 @@ impl ReviewChange {
     }
 }
 
-/// Whether a path is a test, by the names that test runners use.
+/// True if a path is a test, by the names that test runners use.
 fn is_test(path: &RelPath) -> bool {
     let path = path.as_str().to_lowercase();
     path.split('/').any(|part| {

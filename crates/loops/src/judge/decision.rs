@@ -67,7 +67,7 @@ pub struct JudgeOpinion {
     pub rulings: Vec<CriterionRuling>,
     /// Suspicions it reported.
     pub suspicions: Vec<Suspicion>,
-    /// Whether it could not assess everything it was shown.
+    /// True if it could not assess everything it was shown.
     pub has_unread: bool,
     /// Lowest confidence of its answers, from 0 to 1.
     pub confidence: f64,
@@ -127,14 +127,14 @@ impl JudgeOpinion {
         opinion
     }
 
-    /// Whether the rulings alone would approve the change.
+    /// True if the rulings alone would approve the change.
     #[must_use]
     pub fn would_approve(&self) -> bool {
         self.rulings.iter().all(|ruled| matches!(ruled.ruling, Ruling::Met | Ruling::NotApplicable))
             && self.rulings.iter().any(|ruled| ruled.ruling == Ruling::Met)
     }
 
-    /// Whether a second, independent call must confirm the opinion.
+    /// True if a second, independent call must confirm the opinion.
     #[must_use]
     pub fn needs_second(&self) -> bool {
         self.would_approve() || self.confidence < JUDGE_CONFIDENCE_MIN

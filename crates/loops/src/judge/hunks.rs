@@ -15,7 +15,6 @@ pub enum LineMark {
     Added,
 }
 
-/// One line of a hunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HunkLine<'t> {
     /// State of the line.

@@ -104,7 +104,7 @@ fn words(lines: &[(usize, String)]) -> Vec<InjectionWord<'_>> {
     words
 }
 
-/// Whether the text between two words is that of a sentence, rather than an operator, a bracket or
+/// True if the text between two words is that of a sentence, rather than an operator, a bracket or
 /// a member access.
 fn is_prose(gap: &str) -> bool {
     let mut characters = gap.chars().peekable();

@@ -21,7 +21,6 @@ pub struct ReviewCoverage {
     pub unread: Vec<SkippedFile>,
 }
 
-/// Result of one judge.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JudgeResult {
     /// Its name in the configuration.
@@ -38,7 +37,7 @@ pub struct JudgeResult {
     pub calls: usize,
     /// Their cost in US dollars, if the backend reports it.
     pub cost_usd: Option<f64>,
-    /// Whether the result is that of an earlier review of the same change.
+    /// True if the result is that of an earlier review of the same change.
     pub is_cached: bool,
 }
 

@@ -25,7 +25,6 @@ pub struct Rubric {
     pub gap: Option<Gap>,
 }
 
-/// One criterion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RubricCriterion {
     /// `C1`, `C2`, … in the order of the rubric.
@@ -35,7 +34,7 @@ pub struct RubricCriterion {
 }
 
 impl RubricCriterion {
-    /// Whether the criterion is about comments or documents. Only then are comments shown, because
+    /// True if the criterion is about comments or documents. Only then are comments shown, because
     /// they sway a judge of correctness. In doubt they are shown, because a judge cannot find what
     /// is hidden.
     #[must_use]
@@ -107,7 +106,7 @@ impl Rubric {
         rubric
     }
 
-    /// Whether the rubric has neither a check nor a criterion.
+    /// True if the rubric has neither a check nor a criterion.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.checks.is_empty() && self.criteria.is_empty()
@@ -255,13 +254,12 @@ fn strip_comments<'l>(line: &'l str, is_in_comment: &mut bool) -> &'l str {
     }
 }
 
-/// Whether a line has a front matter key of a rubric.
+/// True if a line has a front matter key of a rubric.
 fn is_front_matter(line: &str) -> bool {
     line.split_once(':')
         .is_some_and(|(key, _)| ["model", "hitl_threshold"].contains(&&*normalize_key(key)))
 }
 
-/// Normalizes a key.
 fn normalize_key(key: &str) -> String {
     key.trim().to_lowercase().replace('-', "_")
 }

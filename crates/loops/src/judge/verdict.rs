@@ -83,7 +83,6 @@ pub struct SourceQuote {
 /// The ruling on one criterion, with reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CriterionRuling {
-    /// Id of the criterion.
     pub id: String,
     /// The ruling, after validation.
     pub ruling: Ruling,
@@ -97,7 +96,6 @@ pub struct CriterionRuling {
     pub quotes: Vec<SourceQuote>,
 }
 
-/// Kinds of suspicions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SuspicionKind {
@@ -124,7 +122,6 @@ named_variants!(SuspicionKind {
 /// Something for people to inspect. The judge's note about it is dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suspicion {
-    /// Kind of suspicion.
     pub kind: SuspicionKind,
     /// Path of the file.
     pub path: RelPath,
@@ -202,7 +199,6 @@ struct RawSuspicion {
 }
 
 impl JudgeAnswer {
-    /// Parses an answer.
     pub fn parse(text: &str, expected: ExpectedAnswer<'_>) -> Result<Self, UnusableAnswer> {
         let unusable = |reason: &str| UnusableAnswer(reason.to_owned());
         let text = strip_fence(text.trim());

@@ -11,8 +11,8 @@ use moai_base::verdict::{Cause, Gap};
 /// The note of a loop that ends without any work.
 pub const NOTHING_CHANGED: &str = "nothing was changed";
 
-/// Whether only the merge is missing: the evidence is clean, the judge has approved if it was asked,
-/// and the loop does not go on to its last iteration anyway.
+/// True if only the merge is missing: the evidence is clean, the judge has approved if it was
+/// asked, and the loop does not go on to its last iteration anyway.
 pub(super) fn wants_merge(
     state: &LoopState,
     outlook: &EvidenceOutlook,
@@ -25,7 +25,7 @@ pub(super) fn wants_merge(
         && (is_last || !state.options.force_max)
 }
 
-/// Whether the evidence is clean, and the judge has approved if it was asked.
+/// True if the evidence is clean, and the judge has approved if it was asked.
 pub(super) fn is_done(outlook: &EvidenceOutlook, evidence: &Evidence, facts: &StopFacts) -> bool {
     match outlook {
         EvidenceOutlook::Clean => {
@@ -36,7 +36,7 @@ pub(super) fn is_done(outlook: &EvidenceOutlook, evidence: &Evidence, facts: &St
     }
 }
 
-/// Whether the judge's approval is all that can be had, because no sensor applies to the work.
+/// True if the judge's approval is all that can be had, because no sensor applies to the work.
 fn is_settled_by_judge(gap: &Gap, evidence: &Evidence, facts: &StopFacts) -> bool {
     gap.cause == Cause::Nothing
         && evidence.has_one_gap()

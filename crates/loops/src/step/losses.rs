@@ -37,8 +37,8 @@ fn charge_loss(state: &LoopState, reading: &SensorReading) -> Option<SensorReadi
     Some(SensorReading { dirty: true, gap: None, output, ..reading.clone() })
 }
 
-/// Whether the gap is a loss; it is not if the user switched the sensor off, no file is left for it,
-/// or the sensor never reports a file as clean.
+/// True if the gap is a loss; it is not if the user switched the sensor off, no file is left for
+/// it, or the sensor never reports a file as clean.
 fn proves_a_loss(gap: &Gap) -> bool {
     !matches!(gap.cause, Cause::Nothing | Cause::SwitchedOff | Cause::Silent)
 }

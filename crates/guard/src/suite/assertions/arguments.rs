@@ -1,5 +1,4 @@
-//! Assertions with their values as arguments, in the orders of the libraries. It must not know which
-//! calls are assertions.
+//! Assertions with their values as arguments, in the orders of the libraries.
 
 use super::conditions::of_condition;
 use super::{Assertion, AssertionKind, valued, with_tolerance};

@@ -1,5 +1,4 @@
-//! Calls that assert: which calls of which libraries, and where a chain of calls has its value. It
-//! must not know what their words mean.
+//! Asserting calls of the libraries, and the actual value in a chain of calls.
 
 use super::arguments::{direct, of_matcher};
 use super::conditions::of_condition;
@@ -17,7 +16,7 @@ pub(super) fn of_property(node: SyntaxNode<'_>) -> Vec<Assertion> {
         return Vec::new();
     }
     let Some((_, name)) = callee(node) else { return Vec::new() };
-    // What jest and vitest ask for is called: `expect(x).toBe;` asserts nothing.
+    // Matchers of jest and vitest must be called: `expect(x).toBe;` asserts nothing.
     let is_called =
         name.text().strip_prefix("to").is_some_and(|it| it.starts_with(char::is_uppercase));
     let is_property = |word: MatcherWord| {
@@ -149,17 +148,17 @@ fn is_runner(name: &str) -> bool {
         || ["test", "plan", "end", "skip", "todo", "is", "calls", "value", "any"].contains(&name)
 }
 
-/// Whether the names of a chain are those of a fluent library.
+/// True if the names of a chain are those of a fluent library.
 fn is_fluent(root: &str, path: &[&str]) -> bool {
     matches!(root, "expect" | "assertThat" | "expectTypeOf" | "assert_that" | "expectThat")
         || matches!(path, ["Assert", "That", ..] | ["Assertions", "assertThat", ..] if path.len() > 2)
         || path[..path.len() - 1].iter().any(|name| matches!(*name, "Should" | "should"))
 }
 
-/// A function that asserts by its name, or because it is one of the project's own.
+/// A function that asserts by its name, or as one of the project's helpers.
 fn custom(call: &CallNode<'_>, is_helper: &dyn Fn(&str) -> bool) -> Vec<Assertion> {
     let lower = call.name.to_lowercase();
-    // What only compilers check is no assertion that a run misses.
+    // A check by the compiler alone is not an assertion at run time.
     let is_of_types = lower.starts_with("expect") && lower.contains("type")
         || ["expectassignable", "expectunknown", "asserttype"].contains(&lower.as_str());
     if is_of_types {
@@ -172,19 +171,19 @@ fn custom(call: &CallNode<'_>, is_helper: &dyn Fn(&str) -> bool) -> Vec<Assertio
     if !is_any(&words) && !is_helper {
         return Vec::new();
     }
-    // What only prepares something asserts on its way; nobody misses that.
+    // A preparing function asserts only incidentally, so its removal is no loss.
     let weight = usize::from(is_any(&words) || is_any(&helpers));
     let subject = call.arguments().first().map(|it| it.to_vec()).unwrap_or_default();
     let check = if lower == "verify" { AssertionKind::Called } else { AssertionKind::Custom };
     vec![Assertion { weight, ..Assertion::new(call.node, check, &subject, &[]) }]
 }
 
-/// What a chain before its last link says.
+/// The part of a chain before its last link.
 #[derive(Default)]
 struct CallChain<'t> {
     subject: Vec<&'t str>,
     is_contrary: bool,
-    /// Whether another link of it asserts something.
+    /// True if another link of it asserts.
     has_other: bool,
 }
 
@@ -234,7 +233,7 @@ fn chained(
         return Vec::new();
     }
     let Some((word, is_turned)) = meaning_in_chain(name) else {
-        // A matcher of nobody knows which library, unless one that is known stands before it.
+        // A matcher of an unknown library, unless a known one precedes it.
         let is_last = node.parent().is_some_and(|parent| ENDS.contains(&parent.kind()));
         let expected = arguments.join(&",");
         let own = Assertion::new(node, AssertionKind::Custom, bare(&subject), &expected);
@@ -278,11 +277,11 @@ fn chained(
     vec![assertion.within(tolerance)]
 }
 
-/// Where a chain is over.
+/// The ends of a chain.
 const ENDS: [&str; 5] =
     ["expression_statement", "await_expression", "return_statement", "arrow_function", "await"];
 
-/// Whether all arguments of a matcher are what is compared: `containsExactly("a", "b")`.
+/// True if all arguments of a matcher are expected values: `containsExactly("a", "b")`.
 fn takes_all(name: &str) -> bool {
     let lower = name.to_lowercase();
     lower.contains("calledwith")
@@ -290,7 +289,7 @@ fn takes_all(name: &str) -> bool {
         || lower.starts_with("containsexactly")
 }
 
-/// What the last name of a chain is taken of.
+/// The receiver of a chain's last name.
 fn callee_of(node: SyntaxNode<'_>) -> Option<SyntaxNode<'_>> {
     match CallNode::read(node) {
         Some(call) => call.receiver,

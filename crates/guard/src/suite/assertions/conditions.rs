@@ -1,5 +1,4 @@
-//! Conditions: what `a == b`, `x in y` or `f(x)` asserts when it must be true. It must not know who
-//! asks for it.
+//! Conditions: the assertion in `a == b`, `x in y` or `f(x)`.
 
 use super::{Assertion, AssertionKind, option};
 use crate::suite::expression::{
@@ -8,7 +7,7 @@ use crate::suite::expression::{
 use crate::suite::words::{MatcherWord, meaning};
 use moai_scan::syntax::SyntaxNode;
 
-/// What a condition asserts, or its contrary.
+/// The assertion of a condition, or of its negation.
 pub(super) fn of_condition(
     node: SyntaxNode<'_>,
     condition: TokenSlice<'_, '_>,
@@ -44,7 +43,7 @@ pub(super) fn of_condition(
     }
 }
 
-/// Whether it is `(a, b)`, which counts as true whatever is in it.
+/// True for `(a, b)`, which is always true.
 fn is_tuple(condition: TokenSlice<'_, '_>) -> bool {
     let inner = bare(condition);
     inner.len() < condition.len() && split(inner, |token| token == ",").len() > 1
@@ -201,7 +200,7 @@ fn is_test_of_text(name: &str) -> bool {
     .contains(&name)
 }
 
-/// Whether the bracket that opens at a place, or right behind it, closes at the end.
+/// True if the bracket that opens at or right after a position closes at the end.
 fn ends_behind(tokens: TokenSlice<'_, '_>, at: usize) -> bool {
     let open = if tokens[at] == "!" { at + 1 } else { at };
     matches!(tokens.get(open..), Some(["(", inner @ .., ")"]) if {

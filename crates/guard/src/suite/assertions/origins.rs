@@ -1,5 +1,4 @@
-//! Where the values come from that assertions speak of: the variables of a test and what they were
-//! given. It must not know what is compared.
+//! The origins of the values in assertions: the variables of a test and their values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,11 +11,11 @@ use moai_scan::syntax::SyntaxNode;
 /// A variable that is given a value.
 struct VariableValue<'t> {
     at: usize,
-    /// Empty where it is one of several that are given values at once.
+    /// Empty if several variables are assigned at once.
     value: Vec<&'t str>,
 }
 
-/// Variables by name, each with what it was given, in the order of the text.
+/// Variables by name, each with its assigned values in the order of the text.
 type VariableValues<'t> = BTreeMap<&'t str, Vec<VariableValue<'t>>>;
 
 /// Tells assertions where their values come from.
@@ -69,7 +68,7 @@ fn origin(tokens: &[String], variables: &VariableValues<'_>, start: usize) -> Ve
     found
 }
 
-/// The names that a node gives values to, and the value.
+/// The names that a node assigns to, and the value.
 fn assignment(node: SyntaxNode<'_>) -> Option<(Vec<&str>, Vec<&str>)> {
     let (target, value) = match node.kind() {
         "assignment"

@@ -1,5 +1,4 @@
-//! Conditions of compilation in Rust: whether they hold when the tests are run as they usually are.
-//! It must not know what depends on them.
+//! Conditions of compilation in Rust, evaluated for a usual test run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,14 +7,13 @@ use serde_json::Value;
 use crate::settings::{self, SettingsFormat};
 use moai_base::path::RelPath;
 
-/// Whether a condition holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ConditionValue {
-    /// For nobody.
+    /// On no machine.
     Never,
     /// Only for who asks for it, or for another tool.
     No,
-    /// On some machines, or nobody knows.
+    /// On some machines, or unknown.
     Depends,
     /// In a plain `cargo test`.
     Yes,

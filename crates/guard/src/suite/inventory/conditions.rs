@@ -1,5 +1,4 @@
-//! Conditions under which tests do not run: whether they are about the machine, or would let anybody
-//! leave a test out. It must not know how a language says that a test is left out.
+//! Conditions that skip tests: facts about the machine, or arbitrary switches.
 
 use super::{TestMarkerKind, rows};
 use crate::facts::tokens;
@@ -7,7 +6,7 @@ use crate::suite::expression::{TokenSlice, bare, is_name, split, unquoted};
 use crate::suite::goal::words;
 use moai_scan::syntax::SyntaxNode;
 
-/// Parts of names that speak of the machine, the system, the interpreter or what is installed.
+/// Parts of names that refer to the machine, the system, the interpreter or installed software.
 const MACHINE: &[&str] = &[
     "platform",
     "windows",
@@ -55,10 +54,10 @@ const MACHINE: &[&str] = &[
     "openssl",
     "hasattr",
 ];
-/// Whole words that do.
+/// Whole words that do the same.
 const MACHINE_WORDS: &[&str] =
     &["win", "mac", "unix", "os", "py", "gil", "arch", "ios", "nt", "has", "have"];
-/// Words of switches that anybody sets, or that nobody does.
+/// Words of switches that are set arbitrarily or never.
 const SWITCHES: &[&str] = &[
     "env",
     "environ",
@@ -79,7 +78,7 @@ const SWITCHES: &[&str] = &[
     "later",
     "integration",
 ];
-/// What is called in conditions and says nothing about what they are about.
+/// Functions in conditions that reveal nothing about their subject.
 const PLAIN_CALLS: &[&str] = &[
     "len",
     "str",
@@ -99,10 +98,10 @@ const PLAIN_CALLS: &[&str] = &[
     "startswith",
     "includes",
 ];
-/// How often names are looked up in each other.
+/// Maximum depth of name resolution.
 const DEFINITIONS_MAX: usize = 3;
 
-/// What a condition that is no part of a test's body does to it.
+/// The effect on a test of a condition outside its body.
 pub(super) fn kind<'t>(condition: SyntaxNode<'t>, root: SyntaxNode<'t>) -> TestMarkerKind {
     let own = tokens(condition);
     match own.as_slice() {
@@ -115,8 +114,8 @@ pub(super) fn kind<'t>(condition: SyntaxNode<'t>, root: SyntaxNode<'t>) -> TestM
     }
 }
 
-/// What a condition inside the body of a test does to it: one that the test's own values decide may
-/// be about anything.
+/// The effect of a condition inside a test's body; one decided by the test's own values may have
+/// any subject.
 pub(super) fn kind_inside<'t>(
     condition: SyntaxNode<'t>,
     body: SyntaxNode<'t>,
@@ -135,7 +134,8 @@ pub(super) fn kind_inside<'t>(
             kind => kind,
         }
     };
-    // What must hold as well leaves out no test that would run elsewhere, and one of several is enough.
+    // With `and`, a single condition about the machine is enough, because the others only narrow
+    // it.
     let choices = split(bare(&own), |token| matches!(token, "or" | "||"));
     let of_choice = |choice: TokenSlice<'_, 't>| {
         let parts = split(choice, |token| matches!(token, "and" | "&&"));
@@ -151,7 +151,7 @@ fn looked_up<'t>(token: &'t str, root: SyntaxNode<'t>) -> Vec<&'t str> {
 }
 
 fn of_tokens<'t>(mut all: Vec<&'t str>, root: SyntaxNode<'t>) -> TestMarkerKind {
-    // Names speak, whatever they stand for.
+    // Names are judged by their words, not by their values.
     let mut spoken: Vec<&str> = all.iter().copied().filter(|token| is_name(token)).collect();
     for _ in 0..DEFINITIONS_MAX {
         all = all.into_iter().flat_map(|token| looked_up(token, root)).collect();

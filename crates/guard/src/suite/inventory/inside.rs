@@ -1,4 +1,4 @@
-//! What ends a test as skipped from inside its body. It must not know what stands around a test.
+//! Skips from inside a test's body.
 
 use super::conditions::kind_inside;
 use super::{TestMarker, TestMarkerKind, parts};
@@ -60,7 +60,7 @@ fn is_declaration(node: SyntaxNode<'_>) -> bool {
         || node.kind().starts_with("import_")
 }
 
-/// What a statement around a skip makes of it.
+/// The effect of a statement around a skip.
 fn kind_around<'t>(
     around: SyntaxNode<'t>,
     body: SyntaxNode<'t>,
@@ -81,7 +81,7 @@ fn kind_around<'t>(
     }
 }
 
-/// What a call makes of the condition that it is given.
+/// The effect of a call on its condition.
 fn assumption<'t>(
     node: SyntaxNode<'t>,
     body: SyntaxNode<'t>,

@@ -1,5 +1,4 @@
-//! Tests as jest, vitest, mocha, jasmine, playwright and node:test know them. It must not know what
-//! they assert.
+//! Tests of jest, vitest, mocha, jasmine, playwright and node:test.
 
 use super::{TestMarker, TestMarkerKind, TestNode, TestRows, conditions, qualified, rows};
 use crate::facts::{SourceSide, normal};
@@ -16,7 +15,7 @@ pub(super) fn tests<'t>(side: &SourceSide<'t>) -> Vec<TestNode<'t>> {
     found
 }
 
-/// What the groups around a test say about it.
+/// The markers of the groups around a test.
 #[derive(Clone, Default)]
 struct GroupContext<'t> {
     names: Vec<String>,
@@ -84,7 +83,7 @@ fn block<'t>(
     let mut own = around.clone();
     let mut path = call.path();
     if function.kind() == "call_expression" {
-        // The list of `each` is an own call; what is called is its result.
+        // The list of `each` is a separate call, whose result is called.
         let each = CallNode::read(function)?;
         if each.name == "each" || each.name == "for" {
             let list = each.argument_nodes().first().copied();

@@ -1,4 +1,4 @@
-//! Tests as pytest and unittest collect them. It must not know what they assert.
+//! Tests as pytest and unittest collect them.
 
 use super::{
     TestMarker, TestMarkerKind, TestNode, TestRows, conditions, parts, qualified, rows, tight,
@@ -24,21 +24,21 @@ pub(super) fn tests<'t>(side: &SourceSide<'t>) -> Vec<TestNode<'t>> {
     found
 }
 
-/// Whether runners look into a file by its name.
+/// True if runners look into a file by its name.
 fn is_collected(path: &RelPath) -> bool {
     let name = path.as_str().rsplit('/').next().unwrap_or_default();
     let stem = name.split('.').next().unwrap_or_default();
     stem.starts_with("test") || stem.ends_with("_test") || stem.ends_with("_tests")
 }
 
-/// What the classes around a test say about it.
+/// The facts about a test from its classes.
 #[derive(Clone, Default)]
 struct ClassContext {
     names: Vec<String>,
     marks: Vec<TestMarker>,
     rows: TestRows,
     is_case: bool,
-    /// Whether it is a `TestCase` of unittest, which runs no coroutine.
+    /// True if it is a `TestCase` of unittest, which runs no coroutine.
     is_plain_case: bool,
 }
 
@@ -102,7 +102,7 @@ fn collect<'t>(
     }
 }
 
-/// Bases that make no class a test case; where others come from another file, it may be one there.
+/// Bases that never make a class a test case; a base from another file may be a test case there.
 const PLAIN_BASES: &[&str] = &[
     "ABC",
     "BaseException",
@@ -122,8 +122,9 @@ const PLAIN_BASES: &[&str] = &[
     "type",
 ];
 
-/// Whether runners may look for tests in a class: by its name, or because one of its bases, as far as this
-/// text shows them, may be a test case. Its name alone does not say which, so renaming a base changes nothing.
+/// True if runners may look for tests in a class: by its name, or because one of its bases, as far
+/// as this text shows them, may be a test case. Its name alone does not say which, so renaming a
+/// base changes nothing.
 fn is_case(class: SyntaxNode<'_>, root: SyntaxNode<'_>) -> bool {
     let name = class.field("name").map_or("", SyntaxNode::text);
     let is_named = name.starts_with("Test") || name.ends_with("Test") || name.ends_with("Tests");
@@ -148,7 +149,7 @@ fn class_of<'t>(name: &str, root: SyntaxNode<'t>) -> Option<SyntaxNode<'t>> {
     classes.find(|it| it.field("name").is_some_and(|own| own.text() == name))
 }
 
-/// Whether the only base of a class is `TestCase` of unittest.
+/// True if the only base of a class is `TestCase` of unittest.
 fn is_plain_case(bases: &str, root: SyntaxNode<'_>) -> bool {
     let imports = || root.text().lines().any(|line| line.starts_with("from unittest import"));
     match bases.trim_matches(['(', ')', ' ']) {
@@ -184,7 +185,7 @@ fn mark<'t>(decorator: SyntaxNode<'t>, root: SyntaxNode<'t>) -> Option<TestMarke
     Some(TestMarker { kind, text: normal(decorator), bytes: decorator.bytes() })
 }
 
-/// What a mark does, called or not.
+/// The effect of a marker, with or without arguments.
 fn mark_of<'t>(mark: SyntaxNode<'t>, root: SyntaxNode<'t>) -> Option<TestMarkerKind> {
     let call = CallNode::read(mark);
     let name = call.as_ref().map_or_else(|| mark.text(), |call| call.name);
@@ -261,7 +262,7 @@ fn parametrized<'t>(decorator: SyntaxNode<'t>, root: SyntaxNode<'t>) -> TestRows
     }
 }
 
-/// Whether a `with` of Python takes a failing assertion for nothing, or for what is expected.
+/// True if a `with` of Python ignores or expects a failing assertion.
 pub(super) fn suppresses(node: SyntaxNode<'_>) -> bool {
     let body = node.field("body");
     let items = node.named_children().into_iter().filter(|child| Some(*child) != body);

@@ -1,5 +1,4 @@
-//! How often something runs with other values: lists written in the code, loops over them. It must
-//! not know what runs.
+//! Repetitions with different values: lists in the code, and loops over them.
 
 use std::collections::BTreeSet;
 
@@ -83,7 +82,7 @@ fn definition<'t>(name: SyntaxNode<'t>, root: SyntaxNode<'t>) -> Option<SyntaxNo
     matches!(name.kind(), "identifier").then(|| named(name.text(), root)).flatten()
 }
 
-/// The first value that is given to a name below a node.
+/// The first value assigned to a name below a node.
 pub(super) fn named<'t>(name: &str, root: SyntaxNode<'t>) -> Option<SyntaxNode<'t>> {
     let mut found = None;
     root.walk(&mut |node| {
@@ -108,7 +107,7 @@ pub(super) fn named<'t>(name: &str, root: SyntaxNode<'t>) -> Option<SyntaxNode<'
     found
 }
 
-/// How often a node runs, by the loops between it and the body it is in.
+/// The repetitions of a node, by the loops between it and its body.
 pub(super) fn around<'t>(
     node: SyntaxNode<'t>,
     body: SyntaxNode<'t>,
@@ -131,7 +130,7 @@ pub(super) fn around<'t>(
     rows
 }
 
-/// What a loop goes through; nothing when it only counts.
+/// The values that a loop iterates over; `None` when it only counts.
 fn iterated(node: SyntaxNode<'_>) -> Option<SyntaxNode<'_>> {
     let range = || node.named_children().into_iter().find(|it| it.kind() == "range_clause");
     node.field("right").or_else(|| range()?.field("right"))

@@ -1,5 +1,4 @@
-//! Assertions that are gone and that others say as well: what is compared as a whole needs no
-//! comparison of its parts. It must not know what is a finding.
+//! Removed assertions that others imply: a comparison of the whole covers its parts.
 
 use super::borrowed;
 use super::strength::says_no_error;
@@ -10,15 +9,15 @@ use crate::suite::expression::{
 };
 use crate::suite::inventory::TestCase;
 
-/// What a test asserts now.
+/// The current assertions of a test.
 pub(super) struct CurrentAssertions<'a> {
-    /// Each with the path of what it is about.
+    /// Each with the path of its actual value.
     assertions: Vec<(&'a Assertion, Vec<&'a str>)>,
     known: Vec<&'a str>,
     tokens: &'a [&'a str],
-    /// Whether more is awaited, so that an error ends the test by itself.
+    /// True if the test awaits more than before, so that an error ends it.
     awaits_more: bool,
-    /// Whether code outside tests warns less.
+    /// True if code outside tests warns less.
     warns_less: bool,
 }
 
@@ -40,8 +39,7 @@ impl<'a> CurrentAssertions<'a> {
         }
     }
 
-    /// Whether an assertion that is gone is said by others; `Some(true)`: by what a new one
-    /// compares.
+    /// Implication of a removed assertion by others; `Some(true)`: by a new comparison.
     pub(super) fn implies(&self, gone: &Assertion) -> Option<bool> {
         let says_warning = || gone.expected.iter().any(|token| token.ends_with("Warning"));
         if (self.awaits_more && says_no_error(gone))
@@ -66,7 +64,7 @@ impl<'a> CurrentAssertions<'a> {
         self.assertions.iter().find(is_slight).map(|_| false)
     }
 
-    /// Whether something must be there because the test uses it.
+    /// True if the test uses the value, so that it must exist.
     fn uses(&self, gone: &Assertion) -> bool {
         let [name] = gone.subject.as_slice() else { return false };
         let is_presence = gone.check == AssertionKind::Truthy && is_of_nothing(gone);
@@ -74,12 +72,12 @@ impl<'a> CurrentAssertions<'a> {
     }
 }
 
-/// Whether an assertion asks for nothing: null, or whatever the language calls it.
+/// True if an assertion expects null or its equivalent.
 fn is_of_nothing(assertion: &Assertion) -> bool {
     matches!(assertion.expected.as_slice(), [value] if value == "nothing" || is_null_literal(value))
 }
 
-/// Where a value comes from, in one form: what only takes it out of something is left out.
+/// The normalized origin of a value, without mere accessors.
 fn path(origin: &[String]) -> Vec<&str> {
     let mut path: Vec<&str> = Vec::new();
     for token in origin {
@@ -96,7 +94,7 @@ fn path(origin: &[String]) -> Vec<&str> {
     path
 }
 
-/// Whether an assertion compares what another one compared, alone or as a part of the whole.
+/// True if an assertion compares the same value as another one, alone or as a part of the whole.
 fn holds((whole, all): (&Assertion, &[&str]), (part, own): (&Assertion, &[&str])) -> bool {
     if all.is_empty() || own.is_empty() {
         return false;
@@ -126,7 +124,7 @@ fn holds((whole, all): (&Assertion, &[&str]), (part, own): (&Assertion, &[&str])
     }
 }
 
-/// Whether something must be there because a part of it is read, or because it is compared.
+/// True if a value must exist because a part of it is read, or because it is compared.
 fn implies_presence(
     (other, target): (&Assertion, &[&str]),
     (gone, all): (&Assertion, &[&str]),
@@ -140,7 +138,7 @@ fn implies_presence(
     let own = named.iter().find_map(|end| all.strip_suffix(end)).unwrap_or(all);
     let is_plain =
         own.iter().all(|token| !matches!(*token, "<" | ">" | "==" | "!=" | "and" | "or"));
-    // What is called may have any result: `assert user.may_buy()`.
+    // A call may have any result: `assert user.may_buy()`.
     let is_answer = own.len() == all.len() && !is_of_nothing && own.last() == Some(&")");
     if own.is_empty() || !is_plain || is_answer || !target.starts_with(own) {
         return false;
@@ -152,7 +150,7 @@ fn implies_presence(
     (reads || is_strong) && !asks_nothing
 }
 
-/// Whether a size or type is known because the whole is compared.
+/// True if a size or type is known because the whole is compared.
 fn implies_size((other, all): (&Assertion, &[&str]), gone: &Assertion) -> bool {
     let subject = borrowed(&gone.origin);
     let is_shape = gone.check == AssertionKind::Shape;
@@ -185,7 +183,7 @@ fn asks_for_calls(plain: &str) -> bool {
     ["called", "callcount", "awaited", "verify"].iter().any(|word| plain.contains(word))
 }
 
-/// Whether a call is known because another assertion knows it with its values.
+/// True if another assertion covers a call with its arguments.
 fn implies_call(other: &Assertion, gone: &Assertion) -> bool {
     let (new, old) = (plain(other), plain(gone));
     let lists_calls = new.contains("mock . calls") || new.contains("calls ==");

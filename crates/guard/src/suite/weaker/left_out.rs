@@ -1,5 +1,4 @@
-//! G03, too: rows that still stand in the table of a test and that its loop leaves out. It must not
-//! know what is asserted about the others.
+//! G03, too: rows that are still in a test's table but skipped by its loop.
 
 use crate::Detection;
 use crate::facts::{is_comment, normal, tokens};
@@ -34,7 +33,7 @@ pub(super) fn inspect(before: &TestCase<'_>, after: &TestCase<'_>) -> Vec<Detect
     .collect()
 }
 
-/// The conditions at the head of a loop that leave out a row by one of its values.
+/// The conditions at the head of a loop that skip a row by one of its values.
 fn conditions(test: SyntaxNode<'_>) -> Vec<SyntaxNode<'_>> {
     let mut found = Vec::new();
     test.walk(&mut |node| {

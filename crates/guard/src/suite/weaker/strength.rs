@@ -1,5 +1,4 @@
-//! Whether one assertion says less about the same than another. It must not know which of a test
-//! belong together.
+//! Compares the strength of two assertions about the same subject.
 
 use crate::Detection;
 use crate::suite::assertions::{Assertion, AssertionKind};
@@ -14,7 +13,7 @@ use super::borrowed;
 /// A tolerance below it is one for rounding.
 const ROUNDING: f64 = 1e-6;
 
-/// Whether what an assertion compared is still compared in its test, and the result asserted.
+/// True if the test still compares the same values and asserts the result.
 pub(super) fn still_compares(one: &Assertion, two: &Assertion, after: &TestCase<'_>) -> bool {
     let mut whole = borrowed(&one.subject);
     whole.push("==");
@@ -57,7 +56,7 @@ pub(super) fn is_weaker(one: &Assertion, two: &Assertion) -> bool {
     }
 }
 
-/// Whether it says no more than that nothing went wrong: `t.error(err)`, `NoError(err)`.
+/// True if it only asserts the absence of an error: `t.error(err)`, `NoError(err)`.
 pub(super) fn says_no_error(one: &Assertion) -> bool {
     let last = one.subject.last().map(|it| it.to_lowercase()).unwrap_or_default();
     let is_error = last.starts_with("err") || last.ends_with("err") || last.ends_with("error");
@@ -66,7 +65,7 @@ pub(super) fn says_no_error(one: &Assertion) -> bool {
     one.check == AssertionKind::Equal && is_error && is_none
 }
 
-/// Whether what was compared with something else is now compared with what it is itself.
+/// True if a value is now compared with itself instead of an independent one.
 fn compares_with_itself(one: &Assertion, two: &Assertion) -> bool {
     let is_self = |it: &Assertion| {
         !it.subject.is_empty() && (it.subject == it.expected || it.origin == it.source)
@@ -74,7 +73,7 @@ fn compares_with_itself(one: &Assertion, two: &Assertion) -> bool {
     is_self(two) && !is_self(one)
 }
 
-/// Whether a call was known with its values and is known to be one now.
+/// True if only the fact of a call is asserted now, and no longer its arguments.
 fn forgets_values(one: &Assertion, two: &Assertion) -> bool {
     if two.expected != ["1"] {
         return false;
@@ -86,31 +85,31 @@ fn forgets_values(one: &Assertion, two: &Assertion) -> bool {
     is_count && asks_values(&old) && !asks_values(&new)
 }
 
-/// Whether both ask for the same type: `type(x) == T`, `isinstance(x, T)`.
+/// True if both check the same type: `type(x) == T`, `isinstance(x, T)`.
 fn is_same_type(one: &Assertion, two: &Assertion) -> bool {
     matches!(borrowed(&one.subject).as_slice(), ["type", "(", inner @ .., ")"] if inner == two.subject)
         && one.expected == two.expected
 }
 
-/// Whether something is expected to be there that was expected not to be.
+/// True if a value is expected to exist that was expected to be absent.
 fn is_contrary(one: &Assertion, two: &Assertion) -> bool {
     let says_nothing = |it: &Assertion| matches!(it.expected.as_slice(), [value] if value == "nothing" || is_null_literal(value));
     says_nothing(one) && says_nothing(two) && one.subject == two.subject
 }
 
-/// Whether what a value must not have is asked of a part of it: `notEqual(headers.vary, "x")`.
+/// True if a negative check of a value became one of its part: `notEqual(headers.vary, "x")`.
 fn differs_in_part(one: &Assertion, two: &Assertion) -> bool {
     let is_part = two.subject.len() > one.subject.len() && two.subject.starts_with(&one.subject);
     is_part && !two.expected.is_empty()
 }
 
-/// Whether both know the same size.
+/// True if both assert the same size.
 fn is_same_size(one: &Assertion, two: &Assertion) -> bool {
     let is_number = two.expected.is_empty() || one.expected == two.expected;
     is_number && is_size(&borrowed(&one.subject))
 }
 
-/// Whether an exception's message counts that did not.
+/// True if an exception's message is checked that was not before.
 pub(super) fn gains_message(one: &Assertion, two: &Assertion) -> bool {
     let has = |it: &Assertion| it.expected.iter().any(|token| token == "matching");
     one.check == AssertionKind::Raises
@@ -119,7 +118,7 @@ pub(super) fn gains_message(one: &Assertion, two: &Assertion) -> bool {
         && !has(one)
 }
 
-/// G04, too: a test whose assertions stand there, and that passes when one of them fails.
+/// G04, too: a test that still has its assertions, but passes when one of them fails.
 pub(super) fn inverted(before: &TestCase<'_>, after: &TestCase<'_>) -> Option<Detection> {
     let is_mark = |it: &&Assertion| it.text.starts_with("# [ should_panic");
     let mark = after.assertions.iter().find(is_mark)?;
@@ -139,7 +138,7 @@ pub(super) fn inverted(before: &TestCase<'_>, after: &TestCase<'_>) -> Option<De
     })
 }
 
-/// Whether an expected value is an empty one, which counts as false as well.
+/// True if an expected value is an empty one, which counts as false as well.
 fn is_hollow(expected: &[String]) -> bool {
     let plain = expected.concat();
     matches!(
@@ -164,7 +163,7 @@ fn is_hollow(expected: &[String]) -> bool {
     )
 }
 
-/// Whether a more general exception is accepted, or its message does not count any more.
+/// True if a more general exception is accepted, or its message is no longer checked.
 fn is_broader(one: &Assertion, two: &Assertion) -> bool {
     let parts = |tokens: &[String]| -> (String, bool) {
         let mut halves = tokens.split(|token| token == "matching");

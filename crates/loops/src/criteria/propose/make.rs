@@ -23,7 +23,7 @@ pub(super) fn propose(found: &mut CheckProposals<'_>) {
     }
 }
 
-/// Whether a line begins the rule of a target; `name := value` is a variable.
+/// True if a line begins the rule of a target; `name := value` is a variable.
 fn is_rule(line: &str, target: &str) -> bool {
     let Some((targets, rest)) = line.split_once(':') else { return false };
     let is_variable = rest.trim_start_matches(':').starts_with('=');

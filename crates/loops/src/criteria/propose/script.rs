@@ -67,7 +67,7 @@ fn run_line(found: &CheckProposals<'_>, name: &str, script: &str) -> String {
     }
 }
 
-/// Whether `tsc` would check anything with this file: one that only has references checks nothing
+/// True if `tsc` would check anything with this file: one that only has references checks nothing
 /// and passes.
 fn is_checkable(text: &str) -> bool {
     if text.trim().is_empty() {

@@ -3,13 +3,12 @@
 /// A sequence of words.
 pub(super) struct InjectionPhrase {
     pub(super) slots: &'static [PhraseSlot],
-    /// Whether it only counts in a sentence, because its words also occur in code.
+    /// True if it only counts in a sentence, because its words also occur in code.
     pub(super) is_prose: bool,
 }
 
 /// One position of a phrase.
 pub(super) enum PhraseSlot {
-    /// One of these words.
     Word(&'static [&'static str]),
     /// One of these, followed by a colon.
     Addressed(&'static [&'static str]),
@@ -50,7 +49,6 @@ const READERS: &[&str] = &[
 ];
 const FINE: &[&str] = &["met", "approved", "passed", "satisfied", "fulfilled"];
 
-/// English phrases.
 pub(super) const ENGLISH: &[InjectionPhrase] = &[
     anywhere(&[
         Word(&["ignore", "disregard", "forget", "override"]),

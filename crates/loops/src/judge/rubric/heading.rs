@@ -1,6 +1,5 @@
 //! Classifies the headings of a rubric: checks, criteria, or only similar to them.
 
-/// Section of a rubric.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RubricSection {
     /// Commands to run.
@@ -9,7 +8,6 @@ pub(super) enum RubricSection {
     Criteria,
     /// The heading sounds like checks or criteria but names neither; holds its text.
     Unknown(String),
-    /// Any other section.
     Other,
 }
 

@@ -186,7 +186,6 @@ fn all_loops() -> Vec<LoopState> {
     })
 }
 
-/// Each item with each value.
 fn with_each<T: Clone, V: Copy>(items: &[T], values: &[V], set: impl Fn(&mut T, V)) -> Vec<T> {
     let mut all = Vec::new();
     for item in items {
