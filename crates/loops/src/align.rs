@@ -12,7 +12,7 @@ pub enum AlignmentPart {
     Specification,
     /// The approach.
     Process,
-    /// How the result is evaluated.
+    /// The evaluation of the result.
     Evaluation,
     /// Open questions and assumptions.
     GapCheck,

@@ -1,4 +1,4 @@
-//! How long the answer to a held Stop is delayed.
+//! The delay of the answer to a held Stop.
 
 use std::time::{Duration, Instant};
 

@@ -59,7 +59,7 @@ pub struct CheckCommand {
     pub timeout_secs: Option<u64>,
     /// The file that names it or suggests it, relative to the root.
     pub source: String,
-    /// Why it runs, as a fragment for people: `package.json has a script test`.
+    /// The reason why it runs, as a fragment for people: `package.json has a script test`.
     pub why: String,
 }
 
@@ -68,7 +68,7 @@ pub struct CheckCommand {
 pub struct CriterionGap {
     /// The criterion's name, or that of a command that cannot run.
     pub name: String,
-    /// Why nothing measures it.
+    /// The reason why nothing measures it.
     pub gap: Gap,
 }
 

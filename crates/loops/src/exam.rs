@@ -54,7 +54,7 @@ pub struct Exam {
     pub counts: BTreeMap<String, TestCounts>,
 }
 
-/// How a file differs.
+/// The kind of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ExamChange {
     /// Its text differs.
@@ -111,7 +111,7 @@ fn file_difference(
         (None, Some(_)) if !exam.is_truncated => ExamChange::Added,
         _ => return None,
     };
-    // A makefile that another one includes can have any name.
+    // An included makefile can have any name.
     let role = before.map_or_else(|| role(path).unwrap_or(ExamRole::Runner), |before| before.role);
     let is_relevant = match role {
         // Loops are supposed to add tests.
@@ -267,7 +267,7 @@ mod tests {
         files.iter().map(|(name, text)| (path(name), hash(text))).collect()
     }
 
-    /// Lines of `severity path change`; `-` for a difference that is no finding.
+    /// Lines of `severity path change`; `-` for a difference without a finding.
     fn check(exam: &Exam, after: &[(&str, &str)], expected: &[&str]) {
         let line = |one: &ExamDifference| {
             let severity = one.severity().map_or("-", Severity::as_str);

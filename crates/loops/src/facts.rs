@@ -19,23 +19,24 @@ pub struct StopFacts {
     pub unrequested_criteria: Vec<String>,
     /// Changes of the exam that were not made by the loop's session, one line each.
     pub exam_changed: Vec<String>,
-    /// What the plan of the loop's pipeline still lacks, one line each.
+    /// The open points of the plan of the loop's pipeline, one line each.
     pub plan_open: Vec<String>,
-    /// What the agent must do next for that pipeline, one line each, in these words. Like what its plan
-    /// lacks, it holds the Stop.
+    /// The agent's next tasks for that pipeline, one line each, shown verbatim. Like open points of
+    /// its plan, they hold the Stop.
     pub plan_tasks: Vec<String>,
-    /// Why that plan cannot be used and the user is asked, one line each.
+    /// The reasons why that plan cannot be used and the user is asked, one line each.
     pub plan_unusable: Vec<String>,
-    /// Why that pipeline cannot be finished, as a fragment: this Stop is the loop's last.
+    /// The reason why that pipeline cannot be finished, as a fragment; this Stop is then the loop's
+    /// last.
     pub plan_failure: Option<String>,
-    /// What a person must answer before that pipeline can end, one line each.
+    /// Open questions that a person must answer before that pipeline can end, one line each.
     pub person_questions: Vec<String>,
     /// Number of problems that the failing checks report: failed tests, else error lines of
     /// compilers, else one for each check; `None` if unknown.
     pub check_problems: Option<u64>,
     /// Whether the loop has changed any file yet.
     pub work: WorkChange,
-    /// Hash of the work tree as it was measured; `None` if unknown.
+    /// Hash of the measured working tree; `None` if unknown.
     pub tree: Option<String>,
     /// The last look at the files before the work counts as done; the gap if some of them changed
     /// after they were measured.
@@ -44,7 +45,7 @@ pub struct StopFacts {
     pub checkpoint: Consultation<String>,
     /// Tokens used since the loop started; `None` if unknown.
     pub tokens: Option<u64>,
-    /// How full the context is; `None` without a budget for it, or if unknown.
+    /// Use of the context; `None` without a budget for it, or if unknown.
     pub context: Option<ContextUse>,
     /// True if a lasting gap of a language server pauses the loop instead of ending it as
     /// unverified.
@@ -83,7 +84,7 @@ impl<T> From<Option<T>> for Consultation<T> {
     }
 }
 
-/// Whether the work tree differs from the one that the loop began with.
+/// The difference of the working tree from the start of the loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorkChange {
     /// A file of the project differs.
@@ -100,7 +101,7 @@ impl Default for WorkChange {
     }
 }
 
-/// How full the model's context window is.
+/// Use of the model's context window.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContextUse {
     pub tokens: u64,

@@ -108,7 +108,7 @@ pub enum MarkerDifferenceKind {
     OtherStore(PathBuf, PathBuf),
     /// The mark of an active loop was missing and has been written again, in this folder.
     MarkGone(PathBuf),
-    /// The loop belongs to this root, which is gone: the project was moved.
+    /// The loop belongs to this root, which no longer exists: the project was moved.
     RootMoved(PathBuf),
 }
 

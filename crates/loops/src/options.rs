@@ -32,7 +32,6 @@ serialize_by_name!(BaselineMode);
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoopStartOptions {
-    /// How the loop decides.
     pub mode: Option<Mode>,
     /// Iteration limit.
     pub max_iterations: Option<u32>,
@@ -98,7 +97,7 @@ pub enum OptionValue {
     Text {
         /// Its name in help texts.
         placeholder: &'static str,
-        /// What a refusal of a missing value says.
+        /// The text of a refusal of a missing value.
         need: &'static str,
     },
     /// One of several names.
@@ -136,7 +135,7 @@ impl StartOption {
         self.flag.trim_start_matches('-')
     }
 
-    /// How the value is written; empty for a flag.
+    /// The notation of the value; empty for a flag.
     #[must_use]
     pub fn syntax(&self) -> String {
         match self.value {
@@ -149,7 +148,7 @@ impl StartOption {
         }
     }
 
-    /// What the value must be, as the end of a sentence that begins with the flag.
+    /// The requirement on the value, as the end of a sentence that begins with the flag.
     #[must_use]
     pub fn need(&self) -> String {
         match self.value {

@@ -1,4 +1,4 @@
-//! Whether a loop makes progress: its problems as one weight and as fingerprints, compared over the
+//! The progress of a loop: its problems as one weight and as fingerprints, compared over the
 //! iterations. Only counts are compared; line numbers and the order of findings do not matter.
 
 use std::collections::BTreeSet;
@@ -194,7 +194,7 @@ fn worse_than(history: &[Iteration], current: &Iteration) -> Option<u32> {
 }
 
 /// Whether the problems are those of two or more iterations ago with others in between, or all
-/// files are as they were then.
+/// files are the same as then.
 fn oscillation(history: &[Iteration], current: &Iteration) -> Option<(u32, u32)> {
     // An incomplete measurement only looks like a different state.
     let measured: Vec<&Iteration> =

@@ -1,5 +1,5 @@
-//! The promise tag: the agent's claim of completion. Only a line of its own in the agent's last
-//! message counts; a quoted, fenced, indented, negated or mentioned tag is no claim.
+//! The promise tag: the agent's claim of completion. Only a separate line in the agent's last
+//! message counts, not a quoted, fenced, indented, negated or mentioned tag.
 
 use super::fences::FenceTracker;
 

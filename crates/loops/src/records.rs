@@ -1,13 +1,13 @@
-//! What the store's records say about a loop: a hash chain with a link for each saved change.
+//! The store's records of a loop: a hash chain with a link for each saved change.
 
 /// The result of checking the chain of a loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoopRecords {
     /// Number of saved changes.
     pub count: u64,
-    /// The last link, 16 hex digits. A copy of it elsewhere proves later what was recorded.
+    /// The last link, 16 hex digits. A copy of it elsewhere later proves the records.
     pub head: String,
-    /// Why the stored loop is not what this program saved.
+    /// The reason why the stored loop is not the one that this program saved.
     pub breach: Option<RecordBreach>,
 }
 

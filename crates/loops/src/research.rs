@@ -4,7 +4,7 @@
 use super::fields::{self, HandoffField};
 use moai_base::limits::{APPROACH_CHARS_MIN, CONFIDENCE_MIN};
 
-/// Whether the research is recorded.
+/// The state of the recorded research.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResearchGate {
     /// All required fields are filled in.
@@ -31,7 +31,7 @@ fn filled(text: &str, field: HandoffField) -> String {
 
 fn approach(text: &str) -> Option<String> {
     let text = filled(text, HandoffField::Approach);
-    // Blanks are no text.
+    // Blanks do not count as text.
     let count = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().count();
     (count < APPROACH_CHARS_MIN).then(|| {
         format!("APPROACH has {count} characters; at least {APPROACH_CHARS_MIN} are needed")

@@ -60,7 +60,7 @@ struct SimulatedLoop {
     has_changed: Option<bool>,
     /// An agent that never changes a file.
     is_idle: bool,
-    /// The checks of the project, and whether each can still be run.
+    /// The checks of the project; true for those that can still be run.
     checks: [(&'static str, bool); 2],
     /// Continuations the host has counted since the last tool call.
     in_row: u32,

@@ -33,7 +33,7 @@ pub struct StartContext<'a> {
     pub id: &'a str,
     /// The owning session; empty for none.
     pub session_id: Option<&'a str>,
-    /// The project's options for what the request does not set.
+    /// The project's defaults for options that the request does not set.
     pub defaults: &'a LoopStartOptions,
     /// True if the project has checks of its own.
     pub has_checks: bool,
@@ -49,7 +49,7 @@ pub struct StartContext<'a> {
     pub now_ms: u64,
 }
 
-/// Why no loop was started.
+/// The reason why no loop was started.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoopStartError {
     /// There is no task.

@@ -24,7 +24,7 @@ pub struct StopInput<'a> {
     pub last_message: &'a str,
     /// True if the turn must end: it was interrupted, or its context is full.
     pub must_end: bool,
-    /// True if the turn goes on only because a hook held an earlier Stop.
+    /// True if the turn continues only because a hook held an earlier Stop.
     pub is_continuation: bool,
     /// True if the agent called a tool since its last Stop; the host then starts counting again.
     pub has_acted: bool,
@@ -37,7 +37,7 @@ pub struct StopInput<'a> {
     pub continuations_max: Option<u32>,
 }
 
-/// Whether a Stop must be measured at all.
+/// The admission of a Stop to a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopAdmission {
     /// Let the turn end; nothing is measured or counted.
@@ -233,13 +233,13 @@ fn may_be_of_servers(evidence: &Evidence) -> bool {
 pub enum StopDecision {
     /// The turn ends; the loop has reached the status in its state, or is paused.
     End,
-    /// The turn goes on, for these reasons.
+    /// The turn continues, with these reasons.
     Continue(HoldReasons),
     /// The loop is not done, but the host will not hold the turn again; the user must continue it.
     Yield(HoldReasons),
 }
 
-/// Why a loop goes on.
+/// The reasons why a loop continues.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HoldReasons {
     /// There are errors.
@@ -262,9 +262,9 @@ pub struct HoldReasons {
     pub is_acknowledged: bool,
     /// Requirements of the research phase that are not met; the Stop was not counted.
     pub research_missing: Vec<String>,
-    /// What the plan of the loop's pipeline still lacks.
+    /// The open points of the plan of the loop's pipeline.
     pub plan_open: Vec<String>,
-    /// What the agent must do next for that pipeline.
+    /// The agent's next tasks for that pipeline.
     pub plan_tasks: Vec<String>,
     /// Claims of the agent that the measurements contradict.
     pub contradictions: Vec<String>,
@@ -378,7 +378,7 @@ fn apply_pause(next: &mut LoopState, reasons: &mut HoldReasons, facts: &StopFact
         next.counters.consecutive_rejections = 0;
         reasons.needs_new_strategy = true;
     }
-    // Before the milestone, because a resumed milestone would go on with a full context.
+    // Before the milestone, because a resumed milestone would continue with a full context.
     if let Some(full) = facts.context.as_ref().filter(|context| context.is_used_up()) {
         next.status = Status::Paused;
         next.pause_reason = Some(PauseReason::ContextBudget);

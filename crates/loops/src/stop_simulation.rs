@@ -13,7 +13,7 @@ const HOSTS: u64 = 2_000;
 /// Number of Stops of one host.
 const STOPS: u32 = 12;
 
-/// What one hook process is doing.
+/// Progress of one hook process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ProcessStage {
     /// It asks the daemon at this time.

@@ -1,7 +1,7 @@
 //! Splits a command line into program and arguments without a shell. Shell features are refused by
 //! name, because without a shell the command would do something else.
 
-/// Why a line is not a single command.
+/// The reason why a line is not a single command.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CommandLineError {
     /// There is no program.

@@ -1,5 +1,5 @@
-//! The makefiles that a makefile includes, and what its targets run: adding or editing one of them changes
-//! that.
+//! The makefiles that a makefile includes, and the commands of its targets, which change when one
+//! of them is added or edited.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,8 +48,8 @@ pub fn included_patterns(makefile: &str) -> Vec<String> {
     patterns
 }
 
-/// What make runs for these targets, or for the first one, as a text of the shell: the recipes of the
-/// targets and of what they need. Both branches of a condition count.
+/// The commands that make runs for these targets, or for the first one, as a shell text: the
+/// recipes of the targets and of their prerequisites. Both branches of a condition count.
 #[must_use]
 pub fn recipes(makefile: &str, targets: &[String]) -> String {
     let makefile = makefile.replace("\\\r\n", " ").replace("\\\n", " ");
@@ -197,8 +197,7 @@ fn with_values(text: &str, variables: &BTreeMap<&str, &str>) -> String {
     text
 }
 
-/// True if a makefile only lists what depends on what, as compilers write it: it sets nothing and
-/// runs nothing.
+/// True for a dependency list as written by compilers: a makefile that sets and runs nothing.
 #[must_use]
 pub fn is_dependency_list(makefile: &[u8]) -> bool {
     let is_free_of = |byte: u8| !makefile.contains(&byte);

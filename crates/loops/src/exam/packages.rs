@@ -33,7 +33,7 @@ const PYTHON_METADATA_END: &str = ".dist-info";
 /// The folder with the packages of Node, and the hidden folders in it that hold more than caches.
 const NODE_PACKAGES: &str = "node_modules";
 const NODE_FOLDERS: [&str; 2] = [".bin", ".pnpm"];
-/// What Python compiles.
+/// Folder of Python's compiled modules.
 const PYTHON_CACHE: &str = "__pycache__";
 
 /// Programs that install packages when one of these words follows.

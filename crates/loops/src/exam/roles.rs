@@ -28,7 +28,8 @@ pub enum ExamRole {
     Runner,
     /// Configuration of a measuring tool.
     Config,
-    /// What a check uses and may be the work as well: expected values, recipes, programs on PATH.
+    /// Files that a check uses and that may be the work as well: expected values, recipes, programs
+    /// on PATH.
     Used,
     /// A test, or data that it compares with.
     Test,
@@ -61,7 +62,7 @@ impl ExamRole {
     /// Roles whose change is a finding by itself; every Stop compares their few files.
     pub const STRICT: &'static [Self] =
         &[Self::Rubric, Self::Checks, Self::Hooks, Self::Engine, Self::Unseen, Self::Runner];
-    /// These, configuration, including configuration that git ignores, and what checks use.
+    /// These, configuration, including configuration that git ignores, and files that checks use.
     pub const AT_STOP: &'static [Self] = &[
         Self::Rubric,
         Self::Checks,
@@ -278,7 +279,8 @@ fn is_test(path: &RelPath, name: &str) -> bool {
 
 /// The bytes of a file that matter to the exam: of the host's settings the keys that decide whether
 /// hooks run, of its documents the hooks, of git's rules the rules, of a file that chooses a
-/// toolchain the program that it names; of every other file all bytes. Unreadable settings count with all their bytes.
+/// toolchain the program in it; of every other file all bytes. Unreadable settings count with all
+/// their bytes.
 #[must_use]
 pub fn relevant_bytes<'a>(path: &RelPath, bytes: &'a [u8]) -> Cow<'a, [u8]> {
     if UNSEEN.contains(&path.as_str()) {

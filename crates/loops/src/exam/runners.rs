@@ -31,9 +31,9 @@ const NONE: LoadedFiles = LoadedFiles {
     user_files: &[],
 };
 
-/// How the paths of an exam name the home folder.
+/// The home folder in the paths of an exam.
 pub const HOME: &str = "~/";
-/// How they begin for a file in a folder above the project, before its absolute path.
+/// Their prefix for a file in a folder above the project, before its absolute path.
 pub const ABOVE: &str = "...";
 /// The user's files that shells read if they are login shells or talk to a person.
 const LOGIN_FILES: [&str; 9] = [
@@ -283,7 +283,7 @@ const PACKAGE_FOLDERS: &[&str] = &["dist-packages", "site-packages"];
 /// Modules that Python imports at its start.
 const STARTUP_MODULES: &[&str] = &["sitecustomize", "usercustomize"];
 
-/// The file with entry points, and the ends of the folders with what describes a package.
+/// The file with entry points, and the suffixes of the folders with package metadata.
 const ENTRY_POINTS: &str = "entry_points.txt";
 const METADATA_ENDS: [&str; 2] = [".dist-info", ".egg-info"];
 
@@ -325,8 +325,7 @@ pub fn is_loaded(path: &RelPath) -> bool {
 }
 
 /// True if a program loads a file at its start that no diff of the project shows: one of the user's
-/// own files, one above the project, or one among the installed packages that Python runs whatever
-/// it is asked to do.
+/// own files, one above the project, or one among the installed packages that Python always runs.
 #[must_use]
 pub fn is_startup_file(path: &RelPath) -> bool {
     is_run_by_python(path)

@@ -9,7 +9,7 @@ use moai_base::path::RelPath;
 pub struct ReviewChange {
     /// Text files, sorted by risk, then by path ([`ReviewChange::sort`]).
     pub files: Vec<ReviewFile>,
-    /// Changed files that are named to the judge and not shown: binary, secret, generated.
+    /// Changed files that are listed for the judge and not shown: binary, secret, generated.
     pub omitted: Vec<SkippedFile>,
     /// Changed files that should have been shown and could not be read. With any of these the
     /// review is incomplete.

@@ -6,7 +6,7 @@ use super::verdict::{CriterionRuling, Ruling, Suspicion};
 use moai_base::evidence::{SensorKind, SensorReading, SkippedFile};
 use moai_base::verdict::Gap;
 
-/// How much of a change was shown.
+/// The part of a change that was shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReviewCoverage {
     /// Number of changed files.
@@ -15,7 +15,7 @@ pub struct ReviewCoverage {
     pub shown: usize,
     /// Number of calls needed to show the change once.
     pub parts: usize,
-    /// Files named and not shown: binary, secret, generated.
+    /// Files listed and not shown: binary, secret, generated.
     pub omitted: Vec<SkippedFile>,
     /// Files that should have been shown and were not, or not completely.
     pub unread: Vec<SkippedFile>,
@@ -46,7 +46,7 @@ pub struct JudgeResult {
 pub struct JudgeReport {
     /// The conclusion that counts.
     pub judgement: Judgement,
-    /// How the judges arrived at it.
+    /// The kind of review that led to it.
     pub review: ReviewVerdict,
     /// The criteria asked about.
     pub criteria: Vec<RubricCriterion>,
@@ -54,7 +54,7 @@ pub struct JudgeReport {
     pub judges: Vec<JudgeResult>,
     /// Suspicions found in the added lines without a model.
     pub suspicions: Vec<Suspicion>,
-    /// How much of the change was shown.
+    /// The part of the change that was shown.
     pub coverage: ReviewCoverage,
 }
 

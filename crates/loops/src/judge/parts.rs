@@ -96,7 +96,7 @@ impl PromptParts {
         let (before, after) = (visible(&file.before), visible(&file.after));
         let mut pieces: Vec<String> = hunks(&before, &after).iter().flat_map(hunk_pieces).collect();
         if pieces.is_empty() {
-            // The file is named even if nothing of the change is visible in this view.
+            // The file is listed even if no part of the change is visible in this view.
             pieces.push("     | (nothing but comments or line breaks)\n".to_owned());
         }
         let mut has_content = false;

@@ -1,5 +1,5 @@
 //! Parses `RUBRIC.md`: the user's checks and criteria. Parsing is tolerant, because people write
-//! it; what cannot be parsed is a gap, because a criterion that is not asked about is not met.
+//! it; unparsable parts are a gap, because a criterion that no judge sees is not met.
 
 mod heading;
 
@@ -21,7 +21,7 @@ pub struct Rubric {
     pub checks: Vec<String>,
     /// Criteria for the judge.
     pub criteria: Vec<RubricCriterion>,
-    /// Why the rubric could not be parsed completely.
+    /// The reason why the rubric could not be parsed completely.
     pub gap: Option<Gap>,
 }
 

@@ -50,7 +50,7 @@ impl Ruling {
     }
 }
 
-/// Why a ruling was changed from the judge's own.
+/// The reason why a judge's own ruling was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RulingDoubt {
     /// Ruled met without quoting code.
@@ -86,7 +86,7 @@ pub struct CriterionRuling {
     pub id: String,
     /// The ruling, after validation.
     pub ruling: Ruling,
-    /// Why the ruling differs from the judge's own, if it does.
+    /// The reason why the ruling differs from the judge's own, if it does.
     pub doubt: Option<RulingDoubt>,
     /// The judge's reason; bounded, on one line.
     pub reason: String,
@@ -136,13 +136,13 @@ pub struct JudgeAnswer {
     pub rulings: Vec<CriterionRuling>,
     /// Suspicions that the judge reported.
     pub suspicions: Vec<Suspicion>,
-    /// What the judge could not assess, by its own account: paths or free text.
+    /// Parts that the judge reported as not assessed: paths or free text.
     pub unread: Vec<String>,
     /// From 0 to 1.
     pub confidence: f64,
 }
 
-/// What an answer must match.
+/// The requirements on an answer.
 #[derive(Clone, Copy, Debug)]
 pub struct ExpectedAnswer<'a> {
     /// Nonce of the call.

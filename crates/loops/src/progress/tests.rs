@@ -4,8 +4,8 @@ use super::*;
 use moai_base::samples::finding;
 use moai_base::verdict::{Cause, Gap};
 
-/// An iteration in which these letters are wrong, an error each; a capital letter is what the guard
-/// says. A dot stands for a measurement that is missing.
+/// An iteration in which these letters are wrong, an error each; a capital letter is a finding of
+/// the guard. A dot stands for a measurement that is missing.
 fn iteration(number: u32, wrong: &str, tree: Option<&str>) -> Iteration {
     let ids: Vec<String> = wrong.chars().filter(|it| *it != '.').map(String::from).collect();
     let codes = ids.iter().filter(|id| id.chars().all(char::is_uppercase)).cloned().collect();

@@ -1,5 +1,5 @@
-//! Decides whether a Stop completes the loop: clean and measured, approved if a judge is asked, merged
-//! if there is a branch. Nothing unmeasured is ever called completed.
+//! Decides whether a Stop completes the loop: clean and measured, approved if a judge is asked,
+//! merged if there is a branch. Unmeasured work never counts as completed.
 
 use super::{EvidenceOutlook, HoldReasons, may_close, record};
 use crate::facts::{JudgeOutcome, MergeOutcome, StopFacts, WorkChange};
@@ -12,7 +12,7 @@ use moai_base::verdict::{Cause, Gap};
 pub const NOTHING_CHANGED: &str = "nothing was changed";
 
 /// True if only the merge is missing: the evidence is clean, the judge has approved if it was
-/// asked, and the loop does not go on to its last iteration anyway.
+/// asked, and the loop does not continue to its last iteration anyway.
 pub(super) fn wants_merge(
     state: &LoopState,
     outlook: &EvidenceOutlook,
@@ -36,7 +36,8 @@ pub(super) fn is_done(outlook: &EvidenceOutlook, evidence: &Evidence, facts: &St
     }
 }
 
-/// True if the judge's approval is all that can be had, because no sensor applies to the work.
+/// True if the judge's approval is the only possible evidence, because no sensor applies to the
+/// work.
 fn is_settled_by_judge(gap: &Gap, evidence: &Evidence, facts: &StopFacts) -> bool {
     gap.cause == Cause::Nothing
         && evidence.has_one_gap()
@@ -83,7 +84,7 @@ pub(super) fn complete(
     }
 }
 
-/// Why it is not proven that the loop has done anything.
+/// The reason why it is unproven that the loop has done any work.
 fn unproven_work(next: &mut LoopState, facts: &StopFacts) -> Option<String> {
     let why = match &facts.work {
         WorkChange::Changed => return None,
@@ -170,7 +171,7 @@ fn end(next: &mut LoopState, reasons: &mut HoldReasons, missing: Option<String>)
     }
 }
 
-/// The status of work without errors; the note names what is missing.
+/// The status of work without errors; the note lists the missing parts.
 pub(super) fn end_status(next: &LoopState) -> Status {
     if next.note.is_none() { Status::Completed } else { Status::CompletedUnverified }
 }

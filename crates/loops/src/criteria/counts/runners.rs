@@ -30,7 +30,7 @@ pub(super) enum TestRunner {
 
 /// A line and its runner; the first matching pattern wins. Groups: `counts` has numbers before
 /// words (`3 passed, 1 failed`), `labels` words before numbers (`Failed: 1`), `time` a time with
-/// its unit, `time_ms` a time in milliseconds. Any other group has the name of what it counts, and
+/// its unit, `time_ms` a time in milliseconds. Any other group has the name of its count, and
 /// counts as one test if its text is not a number. A pattern without groups is a total of zero.
 type LineFormat = (TestRunner, &'static str);
 

@@ -1,4 +1,4 @@
-//! What projects of each kind suggest.
+//! Suggestions by projects of each kind.
 
 use super::*;
 

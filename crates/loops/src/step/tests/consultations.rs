@@ -1,4 +1,4 @@
-//! Steps of a Stop: when a judge and a merge are asked for, and what their outcomes decide.
+//! Steps of a Stop: when a judge and a merge are requested, and the effect of their outcomes.
 
 use super::*;
 
