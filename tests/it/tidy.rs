@@ -2,6 +2,7 @@
 //! The tables here are the living copy of the layers in `ARCHITECTURE.md`.
 
 mod agent_files;
+mod comments;
 mod cycles;
 mod manifests;
 mod plugin_files;

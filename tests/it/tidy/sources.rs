@@ -55,7 +55,7 @@ pub(super) fn product_sources() -> Vec<Source> {
     all
 }
 
-fn assert_none(what: &str, found: &[String]) {
+pub(super) fn assert_none(what: &str, found: &[String]) {
     assert!(found.is_empty(), "{what}:\n  {}", found.join("\n  "));
 }
 
