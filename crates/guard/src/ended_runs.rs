@@ -15,13 +15,13 @@ pub(super) const REPLACES: &str = "this puts another test run in place of the on
 pub(super) const ARGUMENTS: &str =
     "the arguments of the program that loads this are replaced: leave the selection of tests alone";
 
-/// Words of calls that print; what a program says before it ends is for its user.
+/// Words of calls that print; output before the end of a program is for its user.
 const PRINTS: &[&str] =
     &["print", "help", "usage", "version", "write", "log", "fprint", "flush", "stdout", "stderr"];
 /// Modules of Python that run tests.
 const TEST_RUNNERS: &[&str] = &["doctest", "nose", "nose2", "pytest", "unittest"];
 
-/// What is wrong with a call that ends the process with success. `side` is no test.
+/// The fault of a call that ends the process with success, outside of tests.
 pub(super) fn ending(side: &SourceSide<'_>, call: SyntaxNode<'_>) -> Option<&'static str> {
     if is_entry_point(side) {
         return None;
@@ -45,17 +45,17 @@ pub(super) fn ending(side: &SourceSide<'_>, call: SyntaxNode<'_>) -> Option<&'st
     function.is_some_and(|it| statements(it.body).len() == 1).then_some(ENDS_ALONE)
 }
 
-/// Whether a function of this name has a result.
+/// True if a function of this name has a result.
 pub(super) fn had_result(side: &SourceSide<'_>, name: &str) -> bool {
     side.function(name).is_some_and(|function| returns_value(function))
 }
 
-/// What is wrong with the function that `process.exit` itself calls.
+/// The fault of a call of the function behind `process.exit`.
 pub(super) fn inner_exit(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> Option<&'static str> {
     (node.text() == "process.reallyExit" && !is_entry_point(side)).then_some(ENDS)
 }
 
-/// What is wrong with a call of Python that replaces the process.
+/// The fault of a Python call that replaces the process.
 pub(super) fn replacing(side: &SourceSide<'_>, call: SyntaxNode<'_>) -> Option<&'static str> {
     let name = call.field("function").map_or("", SyntaxNode::text);
     let is_exec = name.starts_with("os.exec") || name.starts_with("os.spawn");
@@ -67,14 +67,14 @@ pub(super) fn replacing(side: &SourceSide<'_>, call: SyntaxNode<'_>) -> Option<&
     words.any(|word| TEST_RUNNERS.contains(&word)).then_some(REPLACES)
 }
 
-/// What is wrong with an assignment to `os.Args` outside of a program.
+/// The fault of an assignment to `os.Args` outside of a program.
 pub(super) fn argument_change(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> Option<&'static str> {
     let left = node.field("left").map_or("", SyntaxNode::text);
     let is_wrong = side.language == ScanLanguage::Go && left == "os.Args" && !is_entry_point(side);
     is_wrong.then_some(ARGUMENTS)
 }
 
-/// Whether a file is a program: by its package or name, its first line, or a main part.
+/// True if a file is a program: by its package or name, its first line, or a main part.
 pub(super) fn is_entry_point(side: &SourceSide<'_>) -> bool {
     let path = side.path.as_str();
     let name = path.rsplit('/').next().unwrap_or(path);
@@ -94,7 +94,7 @@ pub(super) fn is_entry_point(side: &SourceSide<'_>) -> bool {
         }
 }
 
-/// Whether a node runs when its module is loaded, whatever is asked for.
+/// True if a node always runs when its module is loaded.
 fn is_when_loaded(node: SyntaxNode<'_>) -> bool {
     node.ancestors().all(|around| {
         matches!(
@@ -113,7 +113,7 @@ fn is_javascript(side: &SourceSide<'_>) -> bool {
     matches!(side.language, ScanLanguage::JavaScript | ScanLanguage::TypeScript | ScanLanguage::Tsx)
 }
 
-/// Whether a script offers something to other modules.
+/// True if a script offers something to other modules.
 pub(super) fn exports(side: &SourceSide<'_>) -> bool {
     let text = side.root.text();
     text.contains("module.exports")
@@ -121,12 +121,12 @@ pub(super) fn exports(side: &SourceSide<'_>) -> bool {
         || text.lines().any(|line| line.starts_with("exports."))
 }
 
-/// Whether a function of Go runs when its package is loaded.
+/// True if a function of Go runs when its package is loaded.
 fn is_in_init(function: Option<&FunctionNode<'_>>) -> bool {
     function.is_some_and(|function| function.name == "init")
 }
 
-/// Whether a call is the hook that runs when a test fails.
+/// True if a call is the hook that runs when a test fails.
 fn is_in_panic_hook(call: SyntaxNode<'_>) -> bool {
     call.ancestors().any(|around| {
         around.kind() == "call_expression"
@@ -134,7 +134,7 @@ fn is_in_panic_hook(call: SyntaxNode<'_>) -> bool {
     })
 }
 
-/// Whether a call ends a function that is called for its result, and says nothing before.
+/// True if a call ends a function that is called for its result, and says nothing before.
 fn has_result(
     side: &SourceSide<'_>,
     function: Option<&FunctionNode<'_>>,
@@ -152,7 +152,7 @@ fn has_result(
     is_own && is_typed && !says_something(call)
 }
 
-/// Whether a function without a declared result returns a value.
+/// True if a function without a declared result returns a value.
 fn returns_value(function: &FunctionNode<'_>) -> bool {
     function.body.descendants().iter().any(|it| {
         it.kind() == "return_statement"
@@ -173,7 +173,7 @@ fn is_function(node: SyntaxNode<'_>) -> bool {
     )
 }
 
-/// Whether a call ends a program that was asked for help, or follows something that is printed.
+/// True if a call ends a program that was asked for help, or follows something that is printed.
 fn says_something(call: SyntaxNode<'_>) -> bool {
     let around = call.ancestors().find(|it| {
         let is_choice = it.kind().starts_with("if_") || it.kind().ends_with("_case");

@@ -19,7 +19,7 @@ pub enum AlignmentPart {
 }
 
 impl AlignmentPart {
-    /// Its heading as written, and the lower-case words by which a heading is recognised.
+    /// Its heading as written, and the lower-case words by which a heading is recognized.
     const HEADINGS: [(Self, &'static str, [&'static str; 2]); 4] = [
         (Self::Specification, "Specification Alignment", ["specification alignment", "명세 정렬"]),
         (Self::Process, "Process Alignment", ["process alignment", "과정 정렬"]),

@@ -33,7 +33,7 @@ pub fn adopt_loop(
     Ok(next)
 }
 
-/// Cancels a loop; a loop that has ended stays as it is.
+/// Cancels a loop; an ended loop is not changed.
 #[must_use]
 pub fn cancel_loop(state: &LoopState, now_ms: u64) -> LoopState {
     if !state.status.is_active() {
@@ -54,14 +54,14 @@ pub fn cancel_loop_by_agent(state: &LoopState, now_ms: u64) -> LoopState {
     LoopState { note, ..cancel_loop(state, now_ms) }
 }
 
-/// Whether the agent cancelled a loop, so that its next one continues this one.
+/// True if the agent cancelled a loop, so that its next one continues this one.
 #[must_use]
 pub fn is_cancelled_by_agent(state: &LoopState) -> bool {
     state.status == Status::Cancelled && state.note.as_deref() == Some(BY_AGENT)
 }
 
-/// A cancelled loop that goes on in its worktree, with the next session that claims it; any other stays as it
-/// is. The time since its end does not count.
+/// A cancelled loop that continues in its worktree, with the next session that claims it; any other
+/// loop is not changed. The time since its end does not count.
 #[must_use]
 pub fn reopen_loop(state: &LoopState, now_ms: u64) -> LoopState {
     if state.status != Status::Cancelled {
@@ -107,8 +107,8 @@ pub fn with_override(state: &LoopState, by_hand: ManualOverride) -> LoopState {
     next
 }
 
-/// Whether one more event that the session's host did not send is recorded. A script can send any number,
-/// and those that are ignored must not take the room of those that are obeyed.
+/// True if one more event that the session's host did not send is recorded. A script can send any
+/// number, and those that are ignored must not take the room of those that are obeyed.
 #[must_use]
 pub fn has_room_for(state: &LoopState, event: &ForeignEvent) -> bool {
     let of_kind = state.foreign_events.iter().filter(|known| known.is_obeyed == event.is_obeyed);
@@ -147,15 +147,12 @@ pub fn with_doubt(state: &LoopState, since_ms: u64) -> LoopState {
 /// New limits of a resumed loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NewLimits {
-    /// `--max-iterations`.
     pub max_iterations: Option<u32>,
-    /// `--max-minutes`.
     pub max_minutes: Option<u32>,
-    /// `--max-tokens`.
     pub max_tokens: Option<u64>,
 }
 
-/// Why a loop cannot be paused or resumed.
+/// The reason why a loop cannot be paused or resumed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoopControlError {
     /// Its end is final.

@@ -52,14 +52,13 @@ named_variants!(Status {
 });
 
 impl Status {
-    /// Whether the loop can still hold its session.
+    /// True if the loop can still hold its session.
     #[must_use]
     pub fn is_active(self) -> bool {
         matches!(self, Self::Running | Self::Paused)
     }
 }
 
-/// Why a loop is paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PauseReason {
     /// `milestone_every` iterations have passed.
@@ -78,9 +77,8 @@ pub enum PauseReason {
     BaseInUse,
     /// The plan of the loop's pipeline cannot be read, and the agent did not repair it.
     PlanUnusable,
-    /// A person must answer what the loop's pipeline asks.
+    /// A person must answer questions of the loop's pipeline.
     AwaitsPerson,
-    /// Paused by the user.
     User,
 }
 
@@ -97,7 +95,7 @@ named_variants!(PauseReason {
     User: "user",
 });
 
-/// What a loop decides by, in addition to the evidence.
+/// The basis of a loop's decisions, in addition to the evidence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// Evidence only.
@@ -145,16 +143,14 @@ impl UntilCondition {
     }
 }
 
-/// One loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoopState {
     /// `loop-` and 8 hex digits.
     pub id: String,
     /// The owning session; `None` until a session claims the loop. Never empty.
     pub session_id: Option<String>,
-    /// What it decides by.
+    /// The basis of its decisions.
     pub mode: Mode,
-    /// Its status.
     pub status: Status,
     /// Set while the loop is paused.
     pub pause_reason: Option<PauseReason>,
@@ -164,7 +160,6 @@ pub struct LoopState {
     pub prompt: String,
     /// The text inside the promise tag.
     pub promise: Option<String>,
-    /// Its options.
     pub options: LoopOptions,
     /// Names of the project's checks that every Stop runs.
     pub checks: Vec<String>,
@@ -220,9 +215,8 @@ pub struct StopAnswer {
     pub content: String,
     /// When it was saved, in milliseconds since the epoch.
     pub at_ms: u64,
-    /// The text of the answer.
     pub text: String,
-    /// Whether the turn was held; otherwise the text is for the user.
+    /// True if the turn was held; otherwise the text is for the user.
     pub is_held: bool,
 }
 
@@ -233,7 +227,7 @@ pub struct ManualOverride {
     pub at_ms: u64,
     /// The waived finding; `None` for a refreeze.
     pub finding: Option<String>,
-    /// Whether the user probably did it: the agent was not working, or the user resumed the loop
+    /// True if the user probably did it: the agent was not working, or the user resumed the loop
     /// afterwards.
     pub is_confirmed: bool,
 }
@@ -245,7 +239,7 @@ pub struct ForeignEvent {
     pub at_ms: u64,
     /// The host's name of the event.
     pub event: String,
-    /// Whether it was handled: it came from a second host, which the user may have started.
+    /// True if it was handled: it came from a second host, which the user may have started.
     pub is_obeyed: bool,
 }
 
@@ -292,7 +286,6 @@ pub struct StopBasis {
 pub struct SensorSummary {
     /// Name and, if known, version.
     pub sensor: String,
-    /// Name of its `SensorKind`.
     pub kind: String,
     /// `clean`, `dirty` or `unmeasured`.
     pub verdict: String,
@@ -311,7 +304,6 @@ pub struct RemainingWork {
     pub warnings: usize,
     /// Older errors; they do not hold a Stop.
     pub older: usize,
-    /// Names of failed checks.
     pub checks_failed: Vec<String>,
 }
 
@@ -344,14 +336,14 @@ pub struct Iteration {
     pub checkpoint: Option<String>,
     /// Tokens used from the start of the loop; `None` when unknown.
     pub tokens: Option<u64>,
-    /// Whether it is better than all earlier iterations.
+    /// True if it is better than all earlier iterations.
     pub is_better: bool,
-    /// Whether an oscillation was reported to the agent.
+    /// True if an oscillation was reported to the agent.
     pub oscillation_was_reported: bool,
 }
 
 impl LoopState {
-    /// The state as it is stored: without the secrets in texts of the user, the agent and tools.
+    /// The state for the store: without the secrets in texts of the user, the agent and tools.
     #[must_use]
     pub fn without_secrets(mut self) -> Self {
         self.prompt = redact(self.prompt);
@@ -389,14 +381,14 @@ impl LoopState {
         language_of(&self.prompt)
     }
 
-    /// Whether its time is used up.
+    /// True if its time is used up.
     #[must_use]
     pub fn is_out_of_time(&self, now_ms: u64) -> bool {
         let limit_ms = self.options.max_minutes.map(|minutes| u64::from(minutes) * 60_000);
         limit_ms.is_some_and(|limit_ms| now_ms.saturating_sub(self.clock_ms) >= limit_ms)
     }
 
-    /// Whether its tokens are used up; false while they are unknown.
+    /// True if its tokens are used up; false while they are unknown.
     #[must_use]
     pub fn is_out_of_tokens(&self) -> bool {
         let limit_and_used = self.options.max_tokens.zip(self.counters.tokens);

@@ -149,7 +149,7 @@ fn test_targets(manifest: &Value) -> Vec<&Value> {
     manifest.get("test").and_then(Value::as_array).into_iter().flatten().collect()
 }
 
-/// The features that `default` names, and those that they name.
+/// The features listed in `default`, and transitively theirs.
 fn enabled_features(manifest: &Value) -> Vec<String> {
     let list = |name: &str| {
         let named = settings::value_at(manifest, &["features", name]);
@@ -221,7 +221,7 @@ fn elements(before: &str, after: &str) -> BuildRelaxations {
                 .filter(|it| !it.is_empty() && !it.starts_with('$'))
                 .collect()
         };
-        // Missing documentation comments are no defect of code.
+        // Missing documentation comments are not defects.
         let new = items(after)
             .into_iter()
             .find(|it| !items(before).contains(it) && !it.ends_with("1591"));

@@ -1,4 +1,4 @@
-//! G01: tests that are gone. It must not know what the tests assert beyond where it went.
+//! G01: removed tests.
 
 use std::collections::BTreeMap;
 
@@ -44,14 +44,13 @@ pub(super) fn inspect(
     by_file.into_iter().flat_map(|(place, tests)| told(place, &tests, files)).collect()
 }
 
-/// Whether the code that a test is about is gone, too. Where nobody said what is wanted, that may
-/// be what is.
+/// True if the code under test was removed, too. Without a stated goal, that may be the goal.
 fn is_orphan(suite: &SuiteChange<'_>, test: &TestCase<'_>, files: &ParsedFiles<'_>) -> bool {
     let callees = test.callees();
     let mentions = |name: &str| {
         let is_telling = name.len() >= PLAIN_NAME_LENGTH_MIN
             || name.len() > 1 && name.starts_with(char::is_uppercase);
-        // Code that a test writes down, and names that it looks up, are texts.
+        // Code quoted in a test, and names that it looks up, are strings.
         let is_text = |token: &str| token.contains(['"', '\'']) && contains_identifier(token, name);
         callees.contains(name)
             || is_telling && test.tokens.iter().any(|token| *token == name || is_text(token))
@@ -66,8 +65,8 @@ fn is_orphan(suite: &SuiteChange<'_>, test: &TestCase<'_>, files: &ParsedFiles<'
     imported.is_some_and(|imported| gone::modules(files).any(|name| imported.contains(name)))
 }
 
-/// Whether nobody knows what became of a test: its file does not parse, or not where it stands. The
-/// test then is no deleted one, and the gap or the error says what is wrong.
+/// True if the fate of a test is unknown, because its file or its part of the file does not parse.
+/// It then does not count as deleted; the gap or the syntax error is reported.
 fn is_unread(test: &TestCase<'_>, files: &ParsedFiles<'_>) -> bool {
     let change = files.files.iter().find(|file| file.change.path_before() == test.path);
     let Some(now) = change.and_then(|file| file.change.after.as_deref()) else { return false };
@@ -77,7 +76,7 @@ fn is_unread(test: &TestCase<'_>, files: &ParsedFiles<'_>) -> bool {
     }
 }
 
-/// Whether the same test stood twice and is there once.
+/// True if a duplicate of the test remains.
 fn is_repeated(suite: &SuiteChange<'_>, number: usize) -> bool {
     let test = &suite.before[number];
     // Those of a macro have one text.
@@ -88,7 +87,7 @@ fn is_repeated(suite: &SuiteChange<'_>, number: usize) -> bool {
         })
 }
 
-/// Whether a test with rows does now what it did, and has a row for it.
+/// True if a parametrized test covers it now, with a row for it.
 fn is_merged(
     suite: &SuiteChange<'_>,
     test: &TestCase<'_>,
@@ -127,13 +126,13 @@ fn made_by_macros<'s, 't>(suite: &'s SuiteChange<'t>) -> Vec<&'s TestCase<'t>> {
     after.filter(|(at, it)| it.is_made && is_new(*at)).map(|(_, it)| it).collect()
 }
 
-/// Whether a macro makes a test that calls the same in its place.
+/// True if a macro generates a test that calls the same instead.
 fn is_made(test: &TestCase<'_>, made: &mut Vec<&TestCase<'_>>) -> bool {
     let found = made.iter().position(|it| it.path == test.path && calls_the_same(test, it));
     found.map(|at| made.swap_remove(at)).is_some()
 }
 
-/// Whether everything that it asserted is asserted by others that are new.
+/// True if new tests assert everything that it asserted.
 fn is_absorbed(
     suite: &SuiteChange<'_>,
     test: &TestCase<'_>,
@@ -146,7 +145,7 @@ fn is_absorbed(
             .all(|it| surplus.take(suite, test, it, (None, it.weight * test.rows.count())) == 0)
 }
 
-/// Whether the user asked for what it tests to go.
+/// True if the user asked for the removal of the code under test.
 pub(super) fn may_go(suite: &SuiteChange<'_>, test: &TestCase<'_>) -> bool {
     let gone = suite.deleted.iter().filter(|name| suite.goal.speaks_of(name));
     let is_about = |gone: &String| {

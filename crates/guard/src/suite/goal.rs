@@ -1,4 +1,4 @@
-//! What the user's own words allow to be deleted. It must not know tests, nor what is gone.
+//! Deletions that the user's goal allows.
 
 use std::collections::BTreeSet;
 
@@ -121,7 +121,7 @@ impl GoalWords {
         Self { words, is_empty: text.trim().is_empty() }
     }
 
-    /// Whether nobody said what is wanted.
+    /// True if there is no goal.
     pub(super) fn is_empty(&self) -> bool {
         self.is_empty
     }

@@ -1,5 +1,4 @@
-//! The tests of one text: what they are called, what they assert, what keeps them from running. It
-//! must not know the other text.
+//! The tests of one text: their names, assertions and skip conditions.
 
 mod attributed;
 pub(super) mod compiled;

@@ -15,7 +15,7 @@ use moai_base::path::RelPath;
 /// Prefix of the name of a new link until it replaces the old one.
 const NEW_LINK_PREFIX: &str = ".moai-ralph-link-";
 
-/// Makes a regular file executable for everyone who may read it, or for nobody.
+/// Makes a regular file executable for everyone who may read it, or for no one.
 pub fn set_executable(root: &Path, path: &RelPath, is_program: bool) -> io::Result<()> {
     let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
     let flags = flags.bits().cast_signed();

@@ -1,4 +1,4 @@
-//! The files that examine a loop, recognised by name, and the relevant part of their text.
+//! The files that examine a loop, recognized by name, and the relevant part of their text.
 
 use std::borrow::Cow;
 

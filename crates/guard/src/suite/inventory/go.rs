@@ -1,4 +1,4 @@
-//! Tests as `go test` collects them. It must not know what they assert.
+//! Tests as `go test` collects them.
 
 use super::{TestMarker, TestMarkerKind, TestNode, TestRows, parts};
 use crate::facts::SourceSide;
@@ -43,7 +43,7 @@ fn is_test(name: &str) -> bool {
     })
 }
 
-/// A function that takes what a test takes, and that `go test` does not run: `Testadd`.
+/// A function with the signature of a test that `go test` does not run: `Testadd`.
 fn looks_like_test(name: &str, node: SyntaxNode<'_>) -> bool {
     let parameters = node.field("parameters").map_or("", SyntaxNode::text);
     let is_alone = parameters.ends_with("*testing.T)") && !parameters.contains(',');
@@ -53,7 +53,7 @@ fn looks_like_test(name: &str, node: SyntaxNode<'_>) -> bool {
         && node.kind() == "function_declaration"
 }
 
-/// Systems and processors, and what else a toolchain says about itself.
+/// Systems, processors and other facts about a toolchain.
 const TAGS: &[&str] = &[
     "aix",
     "android",
@@ -122,7 +122,7 @@ fn system_of_name(side: &SourceSide<'_>) -> Option<TestMarker> {
 /// Tags that mean nothing in the name of a file.
 const NO_FILE_TAGS: &[&str] = &["unix", "cgo", "gc", "gccgo", "race", "msan", "asan"];
 
-/// Whether a tag is that of the present system or processor.
+/// True for the tag of the current system or processor.
 fn is_present(tag: &str) -> bool {
     let (system, processor) = (std::env::consts::OS, std::env::consts::ARCH);
     let known = [("macos", "darwin"), ("x86_64", "amd64"), ("aarch64", "arm64"), ("x86", "386")];
@@ -134,7 +134,7 @@ fn is_present(tag: &str) -> bool {
 /// The last part of the newest version that tests may require.
 const GO_VERSION_MAX: u32 = 60;
 
-/// Whether nobody has to ask for what is compiled: other tags only turn it off.
+/// True if the file is compiled by default and other tags only exclude it.
 fn is_about_machine(constraint: &str) -> bool {
     let tags = constraint.split([' ', '(', ')', '|', '&', ',']).filter(|tag| !tag.is_empty());
     tags.into_iter().all(|tag| {
