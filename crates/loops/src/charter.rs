@@ -18,7 +18,7 @@ pub struct Charter {
     pub branch: Option<String>,
     /// The branch that its own branch is merged into.
     pub base_branch: Option<String>,
-    /// Whether a judge reviews the change.
+    /// Decides if a judge reviews the change.
     pub mode: Mode,
     /// The completion condition, in addition to clean evidence.
     pub until: UntilCondition,

@@ -102,7 +102,7 @@ pub struct PlanSources<'a> {
     pub proposed: &'a [CheckCommand],
     /// True if `.claude/autochecks.sh` exists, which answers [`CheckCriterion::Custom`].
     pub has_autochecks: bool,
-    /// Whether suggested commands run even if nothing requires them.
+    /// Decides if suggested commands run even when nothing requires them.
     pub scope: CheckScope,
 }
 

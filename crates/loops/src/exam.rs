@@ -134,11 +134,11 @@ impl ExamDifference {
         self.role == ExamRole::Runner && !has_name && role(&self.path).is_none()
     }
 
-    /// Whether the agent must revert it before the loop can complete. Changes of configuration and
-    /// tests are evaluated by the guard. A new script or rubric does not weaken the exam: it does
-    /// not run, which is reported. Installing packages may change what Python runs at its start, and
-    /// the user's own files may be changed by the user, so that is a gap. So is what a check uses, which
-    /// may be the work.
+    /// Severity of the difference: an error must be reverted before the loop can complete. Changes
+    /// of configuration and tests are evaluated by the guard. A new script or rubric does not
+    /// weaken the exam: it does not run, which is reported. Installing packages may change what
+    /// Python runs at its start, and the user's own files may be changed by the user, so that is a
+    /// gap. So are files that a check uses, which may be the work.
     #[must_use]
     pub fn severity(&self) -> Option<Severity> {
         if runners::is_startup_file(&self.path) {

@@ -34,7 +34,7 @@ pub struct StopFacts {
     /// Number of problems that the failing checks report: failed tests, else error lines of
     /// compilers, else one for each check; `None` if unknown.
     pub check_problems: Option<u64>,
-    /// Whether the loop has changed any file yet.
+    /// The loop's changes of files so far.
     pub work: WorkChange,
     /// Hash of the measured working tree; `None` if unknown.
     pub tree: Option<String>,

@@ -193,8 +193,8 @@ fn worse_than(history: &[Iteration], current: &Iteration) -> Option<u32> {
     (weight * 10 > least_weight * 11).then_some(best.number)
 }
 
-/// Whether the problems are those of two or more iterations ago with others in between, or all
-/// files are the same as then.
+/// Finds an earlier iteration with the same problems, or the same files, and different ones in
+/// between.
 fn oscillation(history: &[Iteration], current: &Iteration) -> Option<(u32, u32)> {
     // An incomplete measurement only looks like a different state.
     let measured: Vec<&Iteration> =

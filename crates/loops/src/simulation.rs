@@ -56,7 +56,7 @@ struct SimulatedLoop {
     now_ms: u64,
     /// The codes of the errors in the project; `G` is a finding of the guard.
     errors: String,
-    /// Whether a file differs from the start of the loop; `None` if unknown.
+    /// True if a file differs from the start of the loop; `None` if unknown.
     has_changed: Option<bool>,
     /// An agent that never changes a file.
     is_idle: bool,

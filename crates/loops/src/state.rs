@@ -265,7 +265,7 @@ pub struct LoopCounters {
 pub struct StopBasis {
     /// The agent's last message as one bounded line.
     pub last_words: String,
-    /// Whether the promise was claimed; `None` when no promise is required.
+    /// True if the promise was claimed; `None` when no promise is required.
     pub is_claimed: Option<bool>,
     /// One summary per sensor.
     pub sensors: Vec<SensorSummary>,

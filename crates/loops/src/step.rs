@@ -201,7 +201,7 @@ fn has_unconfirmed_override(state: &LoopState) -> bool {
     state.overrides.iter().any(|entry| !entry.is_confirmed)
 }
 
-/// Whether the agent claims the promise; `None` if the loop asks for none.
+/// True if the agent claims the promise; `None` if the loop requires none.
 fn is_claimed(state: &LoopState, input: &StopInput<'_>) -> Option<bool> {
     state.promise.as_ref().map(|promise| promise::is_claimed(input.last_message, promise))
 }

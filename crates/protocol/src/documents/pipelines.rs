@@ -16,7 +16,7 @@ pub struct PipelineDocument<'s> {
     pub goal: &'s str,
     /// The plan, relative to the root.
     pub plan: String,
-    /// Who approved the plan: `person` or `agent`; `None` until then.
+    /// Approver of the plan: `person` or `agent`; `None` until then.
     pub approved_by: Option<&'static str>,
     pub loop_id: &'s str,
     /// The TODOs of the approved plan.
