@@ -105,7 +105,7 @@ impl ImpactSearch {
         let (mut impacts, mut pending) = (Vec::new(), Vec::new());
         for mut measurement in measurements {
             match timeout_at(deadline.into(), &mut measurement).await {
-                // What a panic loses is measured again at the session's Stop.
+                // Effects lost to a panic are measured again at the session's Stop.
                 Ok(effects) => impacts.extend(effects.unwrap_or_default()),
                 Err(_) => pending.push(measurement),
             }
@@ -246,7 +246,7 @@ async fn measure_batch(change: &Arc<ImpactContext>, batch: ServerBatch) -> Vec<F
         let reports = engine.ledger().take_impact_reports(reader, root, path, *hash, sensor);
         undelivered.insert(path.clone(), reports);
     }
-    // What another writer changes meanwhile may be half written when the server reads it.
+    // A file that another program changes meanwhile may be half written when the server reads it.
     let epoch = Some(engine.ledger().root(root).disk.announced_epoch);
     let asked_at = DiskEpoch { epoch, limit: None };
     let selection = Box::new(Ok(server.clone()));
@@ -290,7 +290,7 @@ fn has_errors(result: &SensorResult) -> bool {
 }
 
 impl ImpactContext {
-    /// The servers whose findings in a file an edit of another file can cause: linters are not among them.
+    /// Servers whose findings in a file may be caused by an edit of another file; linters are not among them.
     fn servers_of(&self, path: &RelPath) -> Vec<ResolvedServer> {
         let catalogue = &self.project.workspace.catalogue;
         let language = catalogue.language_of(path).map_or("", |(language, _, _)| language);
@@ -333,9 +333,9 @@ impl ImpactContext {
             .map(|result| result.findings)
     }
 
-    /// Compares errors by place, because the file's bytes are the same before and after while
-    /// checkers word one error differently depending on what they read before. Without an earlier
-    /// result, only errors that name touched symbols count as broken.
+    /// Compares errors by place, because the file's bytes are the same before and after, while checkers word
+    /// one error differently depending on the files they read before. Without an earlier result, only errors
+    /// that mention touched symbols count as broken.
     fn compare_errors(
         &self,
         result: &SensorResult,
@@ -364,7 +364,7 @@ impl ImpactContext {
         CrossFileEffect { path, broken, fixed: known.into_values().sum() }
     }
 
-    /// Whether the changed files still have the bytes whose impact is measured.
+    /// True if the changed files still have the bytes whose impact is measured.
     async fn is_current(&self) -> bool {
         let (root, changed) = (self.project.root.clone(), self.changed.clone());
         run_blocking(move || files_match_hashes(&root, &changed)).await.unwrap_or(false)
@@ -401,7 +401,7 @@ fn finding_key(finding: &Finding) -> FindingKey<'_> {
     (finding.range, &finding.code)
 }
 
-/// Whether files have these bytes; `None` stands for a missing file.
+/// True if files have these bytes; `None` stands for a missing file.
 pub(crate) fn files_match_hashes(
     root: &std::path::Path,
     changed: &[(RelPath, Option<ContentHash>)],

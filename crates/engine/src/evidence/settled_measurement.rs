@@ -1,4 +1,4 @@
-//! Measurements that hold for the files on disk: what changes while servers work is measured again.
+//! Measurements that hold for the files on disk: files that change while servers work are measured again.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ pub(crate) async fn measure_settled(
     let mut tries = 0;
     let disk = loop {
         tries += 1;
-        // A poll after the answers finds what the servers had not been notified of, and what changed
+        // A poll after the answers finds changes that the servers had not been notified of, and changes made
         // while they worked.
         let disk = sync_disk(engine, project).await;
         let (Some(before), Some(_)) = (asked_at.epoch, disk.epoch) else {
@@ -102,8 +102,8 @@ impl MeasuredServers {
     }
 }
 
-/// The present texts of the measured files whose results a change since the epoch, or a newer
-/// request, made outdated. A file that is gone is not among them: nothing is left to measure.
+/// The present texts of the measured files whose results a change since the epoch, or a newer request, made
+/// outdated. A deleted file is not among them: nothing is left to measure.
 async fn behind_files(
     engine: &Engine,
     project: &Project,
@@ -126,7 +126,7 @@ async fn behind_files(
     present
 }
 
-/// The measured files of which others changed since the epoch, or whose request was replaced.
+/// The measured files for which another file changed since the epoch, or whose request was replaced.
 fn outdated_paths(
     engine: &Engine,
     project: &Project,
