@@ -84,7 +84,7 @@ pub(crate) async fn freeze_exam_with(
     Ok(names)
 }
 
-/// Stands for the content of what is no file, or cannot be read.
+/// Content of anything that is not a file, or cannot be read.
 const NOT_READABLE: &[u8] = b"not readable";
 /// The name of the user's own options in an exam. They count like the project's options, and the
 /// agent can write them too.
@@ -102,7 +102,7 @@ fn hash_of_user_options(engine: &Engine) -> ContentHash {
     }
 }
 
-/// Stores a new loop together with its exam; the loop then names its checks.
+/// Stores a new loop together with its exam; the loop then lists its checks.
 pub(crate) async fn store_new_loop(
     engine: &Engine,
     project: &Project,
@@ -167,7 +167,7 @@ async fn take_exam(
     Ok((exam, texts))
 }
 
-/// The words of the judge commands: a project file named there belongs to the exam as well.
+/// The words of the judge commands: a project file among them belongs to the exam as well.
 fn judge_words(project: &Project) -> Vec<String> {
     project.config.judge.judges().into_iter().flat_map(|judge| judge.command).collect()
 }
@@ -279,7 +279,7 @@ async fn outside_readings(project: &Project, exam: &Exam) -> Vec<SensorReading> 
     examined.await.unwrap_or_else(|gap| vec![linked_code::reading(gap)])
 }
 
-/// The reading for packages that changed during the loop. Those that were installed for the work are named
+/// The reading for packages that changed during the loop. Those that were installed for the work are reported
 /// to the user.
 async fn package_reading(
     engine: &Engine,
@@ -321,7 +321,7 @@ pub(crate) async fn all_exam_findings(
     }
 }
 
-/// The exam of a loop and its differences, attributed to the session or to others.
+/// The exam of a loop and its differences, attributed to the session or to other programs.
 pub(crate) async fn attributed_differences(
     engine: &Engine,
     project: &Project,
@@ -390,7 +390,7 @@ async fn try_note_writes(
         unconfirm_overrides(engine, project, &state, since_ns).await?;
     }
     authorship::note_session_writes(engine, project, &state.charter(), write.clone()).await?;
-    // Most files that an agent writes are no part of an exam, and an edit must not wait.
+    // Most files that an agent writes are not part of an exam, and an edit must not wait.
     if let ToolWrite::File(file) = &write
         && !examines(engine, project, &state.id, file).await?
     {
@@ -420,7 +420,7 @@ async fn try_note_writes(
     store.note_exam_writes(key, &state.id, own_writes).await
 }
 
-/// Whether a tool call may have written this file.
+/// True if a tool call may have written this file.
 fn is_written_by(write: &ToolWrite, file: &Path) -> bool {
     match write {
         ToolWrite::File(written) => is_same_file(file, written),
@@ -462,7 +462,7 @@ async fn unconfirm_overrides(
     Ok(())
 }
 
-/// Whether a file is part of the exam of a loop, or would be.
+/// True if a file is part of the exam of a loop, or would be.
 async fn examines(
     engine: &Engine,
     project: &Project,
@@ -479,7 +479,7 @@ async fn examines(
     Ok(exam.is_some_and(|exam| exam.files.contains_key(&path)))
 }
 
-/// Whether two paths lead to the same file, symbolic links resolved.
+/// True if two paths lead to the same file, symbolic links resolved.
 fn is_same_file(file: &Path, written: &Path) -> bool {
     canonical_or_same(file) == canonical_or_same(written)
 }
@@ -569,15 +569,15 @@ fn current_hashes(root: &Path, exam: &Exam, roles: &[ExamRole]) -> BTreeMap<RelP
     hashes
 }
 
-/// The names of files below the root, also those in folders of the host below any folder: it reads its
+/// The names of files below the root, including those in folders of the host at any depth: it reads its
 /// skills there when it works on files next to them, and the rest in a session that starts there.
 fn exam_names(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> Vec<RelPath> {
     let hidden = HiddenFolders { name: HOST_FOLDER, inner: &DOCUMENT_FOLDERS };
     files::walk_names_and_hidden(root, hidden, wanted)
 }
 
-/// Gives changed configuration that git ignores the role of a runner, because runners load it and
-/// no diff shows it, and ignored makefiles that of what a check uses, because a build makes them.
+/// Gives changed configuration that git ignores the role of a runner, because runners load it and no diff
+/// shows it, and ignored makefiles the role of a file that a check uses, because a build makes them.
 ///
 /// # Errors
 ///
@@ -674,7 +674,7 @@ pub(crate) fn exam_file_hash(root: &Path, path: &RelPath) -> Option<ContentHash>
     hash_as(root, path, role(path))
 }
 
-/// Like [`exam_file_hash`], for a file whose name does not tell its role.
+/// Like [`exam_file_hash`], for a file whose name does not determine its role.
 fn hash_as(root: &Path, path: &RelPath, role: Option<ExamRole>) -> Option<ContentHash> {
     // An unreadable file counts as changed.
     read_exam_file(root, path).map(|read| read.hash(path, role)).or_else(|| {

@@ -15,18 +15,18 @@ use moai_loops::criteria::{AUTOCHECKS, CheckPlan};
 use moai_loops::exam::makefiles::{included_patterns, is_dependency_list, recipes};
 use moai_loops::exam::{ExamRole, role};
 
-/// What the checks use besides the files that every exam has.
+/// Files that the checks use besides those that every exam has.
 #[derive(Default)]
 pub(super) struct CheckFiles {
     /// Scripts and programs that run.
     pub(super) scripts: BTreeSet<RelPath>,
-    /// What results are compared with, and scripts of tests, which loops may extend.
+    /// Files that results are compared with, and scripts of tests, which loops may extend.
     pub(super) compared: BTreeSet<RelPath>,
-    /// What the makefiles and package files run, by a name for people.
+    /// Commands in the makefiles and package files, by a name for people.
     pub(super) recipes: BTreeMap<RelPath, ContentHash>,
     /// Programs that are looked up on PATH.
     pub(super) programs: BTreeSet<String>,
-    /// Whether a shell begins with the user's own start files.
+    /// True if a shell begins with the user's own start files.
     pub(super) has_login_shell: bool,
 }
 
@@ -104,7 +104,7 @@ impl<'r> FileSearch<'r> {
         self.found.has_login_shell |= files.has_login_shell;
     }
 
-    /// Reads a file, or those that a pattern names, and adds what it runs.
+    /// Reads a file, or those that match a pattern, and adds the files it runs.
     fn follow(&mut self, next: RunFile) {
         if self.read.len() >= EXAM_CANDIDATES_MAX || !self.read.insert(next.clone()) {
             return;
@@ -144,7 +144,7 @@ impl<'r> FileSearch<'r> {
                 self.compared.insert(path);
                 return;
             }
-            // Tests, which the guard judges, and what they load.
+            // Tests, which the guard judges, and files they load.
             FileUse::Program
                 if role(&path) == Some(ExamRole::Test) && !is_shell_script(&path, text) =>
             {

@@ -1,4 +1,4 @@
-//! The exam of a worktree: what was frozen for the loop of its pipeline decides there, too.
+//! The exam of a worktree: the files frozen for the loop of its pipeline decide there, too.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use moai_host::store::StoreError;
 use moai_host::store::exams::ExamTexts;
 use moai_loops::exam::{Exam, ExamRole, FrozenFile};
 
-/// Puts the files that decide in the exam of the `earlier` loop into a new one, as they were frozen there. What
-/// is not in the folder of the new loop is left out, such as settings that are not committed.
+/// Copies the deciding files in the exam of the `earlier` loop into a new exam, as they were frozen. Files
+/// that are missing in the folder of the new loop are left out, such as settings that are not committed.
 pub(super) async fn keep_files(
     engine: &Engine,
     project: &Project,

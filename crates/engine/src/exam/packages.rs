@@ -1,6 +1,6 @@
-//! Installed packages of the project, whose programs run in checks and language servers. No copy of
-//! them is kept when a loop begins. The change times of files, which no program can set back, show what
-//! changed since, and an installer writes a record after its files.
+//! Installed packages of the project, whose programs run in checks and language servers. No copy of them is
+//! kept when a loop begins. The change times of files, which no program can set back, show later changes, and
+//! an installer writes a record after its files.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fs::{DirEntry, Metadata};
@@ -27,15 +27,15 @@ use super::startup_files::ENVIRONMENTS;
 const NODE_PACKAGES: &str = "node_modules";
 /// Folders that are found one after the other before all processors share them.
 const SHARED_FOLDERS_MIN: usize = 64;
-/// Examples that a text names.
+/// Number of examples in a text.
 const NAMED_MAX: usize = 3;
 
-/// What became of the packages since a loop began.
+/// Changes of the packages since a loop began.
 #[derive(Debug, Default)]
 pub(super) struct PackageReport {
     /// Why the loop is not measured completely.
     pub(super) reading: Option<SensorReading>,
-    /// What the user should know.
+    /// The notice for the user.
     pub(super) notice: Option<String>,
 }
 
@@ -104,7 +104,7 @@ fn some_of(paths: &[PathBuf]) -> String {
     }
 }
 
-/// Whether the checks install packages themselves, so that these are new at each Stop.
+/// True if the checks install packages themselves, so that these are new at each Stop.
 fn installs_itself(root: &Path, plan: &CheckPlan) -> bool {
     let script = read_regular(&root.join(AUTOCHECKS), EXAM_FILE_BYTES_MAX).unwrap_or_default();
     plan_installs_packages(plan, &String::from_utf8_lossy(&script))
@@ -161,8 +161,8 @@ struct PackageLook<'r> {
 }
 
 impl PackageLook<'_> {
-    /// Looks at the files of one installer, which leaves its records in these packages. `is_known` says
-    /// whether there were any when the loop began.
+    /// Examines the files of one installer, which leaves its records in these packages. `is_known` is true if
+    /// there were any when the loop began.
     fn packages(&mut self, packages: &Path, programs: Option<&Path>, is_known: bool) {
         let mut look = FolderLook::default();
         for folder in std::iter::once(packages).chain(programs) {
@@ -183,7 +183,7 @@ impl PackageLook<'_> {
     }
 }
 
-/// What the files of one folder of packages show.
+/// Findings about the files of one folder of packages.
 #[derive(Default)]
 struct FolderLook {
     /// Changed files and folders, with their times.
@@ -261,7 +261,7 @@ impl PackageWalk<'_> {
             }
             has_new_cache |= self.entry(folder, &entry, look, open);
         }
-        // What was removed shows in the folder alone. That of all packages has files of installers.
+        // A removal shows in the folder alone. The folder of all packages also holds files of installers.
         let has_changed = look.changed.len() > before || has_new_cache;
         if !is_top && !has_changed {
             let time_ns = self.new_time(absolute.symlink_metadata().ok().as_ref());
@@ -285,7 +285,7 @@ impl PackageWalk<'_> {
         }
         let path = folder.join(entry.file_name());
         let Some(name) = path.to_str().and_then(RelPath::parse) else { return false };
-        // What Python runs at its start is compared by its content.
+        // Files that Python runs at its start are compared by their content.
         if is_packages_cache(&name) || runners::is_startup_file(&name) {
             return new_time.is_some();
         }
@@ -302,7 +302,7 @@ impl PackageWalk<'_> {
         false
     }
 
-    /// When something changed, if that was since the loop began. What cannot be read is new.
+    /// Time of a change, if it was since the loop began. Unreadable metadata counts as new.
     fn new_time(&self, metadata: Option<&Metadata>) -> Option<i128> {
         Some(metadata.map_or(i128::MAX, time_ns)).filter(|time_ns| *time_ns >= self.since_ns)
     }

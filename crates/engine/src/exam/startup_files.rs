@@ -82,7 +82,7 @@ fn startup_files<'f>(
     found
 }
 
-/// Where one of the user's own files is.
+/// The path of one of the user's own files.
 fn place_of(name: &str, home: &Path, env: &BTreeMap<String, String>) -> PathBuf {
     let moved = MOVED_FOLDERS.iter().find_map(|(folder, variable)| {
         let place = env.get(*variable).filter(|place| Path::new(place).is_absolute())?;
@@ -120,8 +120,8 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     entries.map(|entry| PathBuf::from(entry.file_name())).collect()
 }
 
-/// The reading for a file that is not as it was when the loop began. Installing a package or the user
-/// may have changed it, so the loop ends as unverified, and nothing is held against it.
+/// The reading for a file that has changed since the loop began. Installing a package or the user may have
+/// changed it, so the loop ends as unverified, and nothing is held against it.
 pub(super) fn unmeasured(difference: &ExamDifference) -> SensorReading {
     let (path, change) = (&difference.path, difference.change.as_str());
     let (sensor, why) = match difference.role {

@@ -1,6 +1,6 @@
-//! The programs outside the project that its checks look up on PATH. One that another of the same name
-//! replaced, or precedes on PATH, since a loop began leaves the loop unverified. Times are compared and
-//! not places, because a terminal and a host have other values of PATH.
+//! The programs outside the project that its checks look up on PATH. The loop is left unverified if, since it
+//! began, a different program of the same name replaced one or precedes it on PATH. Times are compared and
+//! not paths, because a terminal and a host have different values of PATH.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

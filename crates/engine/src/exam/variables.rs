@@ -13,10 +13,10 @@ use crate::project::Project;
 
 /// The name of the judges in the exam of a loop that asks them.
 const JUDGES: &str = "MOAI_RALPH_JUDGE_*";
-/// The names of the variables that decide what sensors measure.
+/// The names of the variables that affect measurements.
 const SENSORS: [&str; 2] = ["MOAI_RALPH_LSP_*", "MOAI_RALPH_SCAN_*"];
 
-/// What the exam compares, by name.
+/// Hashes that the exam compares, by name.
 pub(super) fn hashes(project: &Project, has_judges: bool) -> Vec<(RelPath, ContentHash)> {
     let judges = RelPath::parse(JUDGES).filter(|_| has_judges);
     let mut hashes: Vec<(RelPath, ContentHash)> =
@@ -27,7 +27,7 @@ pub(super) fn hashes(project: &Project, has_judges: bool) -> Vec<(RelPath, Conte
     hashes
 }
 
-/// Which judges answer, without the limits of their time and cost.
+/// The judges that answer, without the limits of their time and cost.
 fn hash_of_judges(project: &Project) -> ContentHash {
     let mut words: Vec<String> = Vec::new();
     for judge in project.config.judge.judges() {
@@ -55,7 +55,7 @@ pub(super) fn drop_explained_judges(differences: &mut Vec<ExamDifference>) {
     }
 }
 
-/// Whether a difference concerns what sensors measure.
+/// True if a difference affects measurements.
 pub(crate) fn is_of_sensors(difference: &ExamDifference) -> bool {
     SENSORS.contains(&difference.path.as_str())
 }

@@ -1,4 +1,4 @@
-//! The exam that was frozen when a plan was approved: what differs from it, and how it goes on in a later loop.
+//! The exam that was frozen when a plan was approved: its differences, and its continuation in a later loop.
 
 use crate::engine::Engine;
 use crate::exam::{self, attributed_differences, is_of_sensors};
@@ -8,7 +8,8 @@ use moai_host::store::StoreError;
 use moai_loops::charter::Charter;
 use moai_loops::exam::{AttributedDifferences, ExamDifference, ExamRole};
 
-/// Gives a loop the exam of an earlier one. Returns the names of its checks; `None` if that exam is gone.
+/// Gives a loop the exam of an earlier one. Returns the names of its checks; `None` if the earlier exam no
+/// longer exists.
 pub(super) async fn continue_exam(
     engine: &Engine,
     project: &Project,
@@ -32,7 +33,7 @@ pub(super) async fn foreign_changes(
     lines_of(&changes(engine, project, charter).await.foreign)
 }
 
-/// The same with what the session changed.
+/// The same, including changes by the session.
 pub(super) async fn all_changes(
     engine: &Engine,
     project: &Project,

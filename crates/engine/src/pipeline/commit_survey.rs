@@ -1,5 +1,5 @@
-//! What of a pipeline's work is committed: the work tree, the commits since the pipeline's base, and
-//! the style of the history before it.
+//! Committed and uncommitted parts of a pipeline's work: the working tree, the commits since the pipeline's
+//! base, and the style of the history before it.
 
 use crate::branches::branch_merge::new_files::is_note;
 use crate::branches::loop_branch::read_git;
@@ -89,7 +89,7 @@ pub(super) async fn survey_commits(
     surveyed.await.map_err(|error| error.to_string())
 }
 
-/// Whether a plan differs from its commit by nothing but the boxes that the engine sets.
+/// True if a plan differs from its commit only by the boxes that the engine sets.
 fn differs_by_boxes(root: &Path, plan: &str) -> bool {
     let Some(path) = RelPath::parse(plan) else { return false };
     let now = read_regular_text(&path.under(root), SOURCE_BYTES_MAX).ok();
@@ -99,8 +99,8 @@ fn differs_by_boxes(root: &Path, plan: &str) -> bool {
     })
 }
 
-/// Files of the work that differ from HEAD although git does not show it: behind marks in the index, and
-/// ignored ones that TODOs name.
+/// Files of the work that differ from HEAD although git does not show it: files with marks in the index, and
+/// ignored ones that TODOs list.
 fn hidden_files(root: &Path, named: &[RelPath]) -> Result<Vec<String>, GitError> {
     let differences = git::diff_since(root, None)?.unwrap_or_default();
     let versions = versions_at(root, None, named)?.unwrap_or_default();
@@ -114,8 +114,8 @@ fn hidden_files(root: &Path, named: &[RelPath]) -> Result<Vec<String>, GitError>
     Ok(files.filter(is_work).map(|path| path.to_string()).collect())
 }
 
-/// The files below the root that are work and in no commit, relative to it and sorted. Notes of
-/// loops and what tools leave are no work.
+/// The files below the root that are work and in no commit, relative to it and sorted. Notes of loops and
+/// files that tools leave are not work.
 fn uncommitted_files(root: &Path, status: &WorkTreeStatus) -> Vec<String> {
     let root = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
     let untracked = status.untracked.iter().map(|path| (path, true));

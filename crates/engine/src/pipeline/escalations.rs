@@ -13,7 +13,7 @@ pub(super) fn size_lines(project: &Project, state: &PipelineState) -> Vec<String
     words::escalation_lines(state, &rules.model, &escalated_sizes(state, &rules))
 }
 
-/// Lines about what failed often enough.
+/// Lines about TODOs that failed often enough.
 pub(super) fn failure_lines(project: &Project, state: &PipelineState) -> Vec<String> {
     let rules = rules(&project.config.pipeline);
     words::escalation_lines(state, &rules.model, &escalated_failures(state, &rules))

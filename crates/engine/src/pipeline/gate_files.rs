@@ -1,4 +1,4 @@
-//! The gates' documents on disk: written when a gate has a result, and compared with what was written.
+//! The gates' documents on disk: written when a gate has a result, and compared with the written text.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -38,18 +38,18 @@ pub(super) async fn write_documents(
     notices
 }
 
-/// What is wrong with the documents of the gates on disk.
+/// Faults of the gates' documents on disk.
 #[derive(Debug, Default)]
 pub(super) struct DocumentFaults {
-    /// Those that differ from what was written.
+    /// Those that differ from the written text.
     pub(super) changed: Vec<String>,
     /// Those that no gate has written.
     pub(super) foreign: Vec<String>,
-    /// Those that are not there, or are no files: they could not be written, or were taken away.
+    /// Those that are missing or are not files: they could not be written, or were removed.
     pub(super) missing: Vec<String>,
 }
 
-/// Compares the documents on disk with what the gates wrote.
+/// Compares the documents on disk with the texts that the gates wrote.
 pub(super) async fn document_faults(project: &Project, state: &PipelineState) -> DocumentFaults {
     let mut faults = DocumentFaults::default();
     let mut paths: BTreeSet<String> = document_paths(state).into_iter().collect();

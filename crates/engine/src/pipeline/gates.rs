@@ -1,6 +1,5 @@
-//! The gates of a full pipeline at a Stop at which every test passes: gate 1 again in a container,
-//! the judges' review in eight categories, and what identifies the work that scenarios are played
-//! with.
+//! The gates of a full pipeline at a Stop at which every test passes: gate 1 again in a container, the
+//! judges' review in eight categories, and the identity of the work that scenarios are played with.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,7 +21,7 @@ use moai_pipeline::review::{CategoryReview, category_rubric};
 use moai_pipeline::state::PipelineState;
 use moai_pipeline::step::SandboxReading;
 
-/// What the gates of one Stop need.
+/// Inputs of the gates at one Stop.
 pub(super) struct GateRun<'c> {
     pub(super) call: &'c HookCall<'c>,
     pub(super) held: &'c LoopState,

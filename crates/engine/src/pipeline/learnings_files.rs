@@ -1,4 +1,4 @@
-//! What a full pipeline leaves for later work: `docs/learnings/FEATURE/*.md`. Existing files are
+//! Documents that a full pipeline leaves for later work: `docs/learnings/FEATURE/*.md`. Existing files are
 //! continued.
 
 use std::sync::Arc;

@@ -1,6 +1,6 @@
-//! `pipeline approve`: freezes the acceptance commands of the plan into the exam of the loop. After
-//! the first approval the plan may only grow, and what was added is approved the same way. Only a
-//! person approves: by a slash command, at a terminal, or by an answer that the host reports.
+//! `pipeline approve`: freezes the acceptance commands of the plan into the exam of the loop. After the first
+//! approval the plan may only grow, and additions are approved the same way. Only a person approves: by a
+//! slash command, at a terminal, or by an answer that the host reports.
 
 use super::escalations::size_lines;
 use super::pipeline_call::PipelineCall;
@@ -28,7 +28,7 @@ struct ReadyPlan {
 }
 
 impl ReadyPlan {
-    /// The plan of a pipeline; the error says what is wrong with it.
+    /// The plan of a pipeline; the error is the reason why it cannot be used.
     async fn load(call: &PipelineCall<'_>, id: Option<String>) -> Result<Self, String> {
         let state = call.require(id).await?;
         if !state.kind.has_plan() {
@@ -75,7 +75,7 @@ impl ReadyPlan {
     }
 }
 
-/// `pipeline approve`: a person at a terminal approves; an agent is told what to ask the user.
+/// `pipeline approve`: a person at a terminal approves; an agent gets the question to ask the user.
 pub(super) async fn approve_by_command(
     call: &PipelineCall<'_>,
     id: Option<String>,
@@ -96,8 +96,8 @@ pub(super) async fn approve_by_command(
     }
 }
 
-/// A slash command that the user typed, which means the version of the plan that the user was shown. Another
-/// one is shown first.
+/// A slash command that the user typed, which refers to the version of the plan that the user was shown. A
+/// different version is shown first.
 pub(super) async fn approve_as_typed(call: &PipelineCall<'_>) -> Result<CommandReply, String> {
     let ready = ReadyPlan::load(call, None).await?;
     let now = ShownPlan::of(&ready.text);
@@ -110,8 +110,8 @@ pub(super) async fn approve_as_typed(call: &PipelineCall<'_>) -> Result<CommandR
     Box::pin(ready.approve(call, PlanApprover::Person)).await
 }
 
-/// Whether the user has seen what an approval of this plan adds: before the first one, this version; later,
-/// each of its commands.
+/// True if the user has seen everything that an approval of this plan adds: before the first one, this
+/// version; later, each of its commands.
 fn is_known_to_user(state: &PipelineState, now: &ShownPlan) -> bool {
     state.known_plan().is_some_and(|known| {
         let is_grown = !state.needs_approval() && now.commands_without(&known).is_empty();
@@ -132,8 +132,8 @@ pub(super) async fn approve_as_answered(
     Box::pin(ready.approve(call, PlanApprover::Question)).await
 }
 
-/// Freezes the commands of a plan into the exam of the pipeline's loop; returns their number. What an earlier
-/// approval froze stays.
+/// Freezes the commands of a plan into the exam of the pipeline's loop; returns their number. Commands of an
+/// earlier approval stay frozen.
 async fn freeze_plan(
     call: &PipelineCall<'_>,
     state: &PipelineState,

@@ -1,4 +1,4 @@
-//! What the commands of pipelines share: finding, saving and showing a pipeline, and whether a person
+//! Shared parts of the pipeline commands: finding, saving and showing a pipeline, and checking that a person
 //! runs the command.
 
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(crate) struct PipelineCall<'e> {
 }
 
 impl PipelineCall<'_> {
-    /// The named pipeline, else the root's active or last one.
+    /// The pipeline with this id, else the root's active or last one.
     pub(super) async fn find(&self, id: Option<String>) -> Result<Option<PipelineState>, String> {
         let which = id.map_or(PipelineQuery::Latest, PipelineQuery::Id);
         let project = &self.project;
@@ -46,7 +46,7 @@ impl PipelineCall<'_> {
         self.find(id).await?.ok_or_else(|| refusal.to_owned())
     }
 
-    /// Whether an agent runs the command.
+    /// True if an agent runs the command.
     pub(super) fn is_by_agent(&self) -> bool {
         person::is_agent(self.engine, self.caller)
     }

@@ -26,7 +26,7 @@ pub(super) async fn document_hashes(
     hashes
 }
 
-/// The documents that are not as they were when the plan was approved.
+/// The documents that have changed since the plan was approved.
 pub(super) async fn unapproved_documents(project: &Project, state: &PipelineState) -> Vec<String> {
     let now = document_hashes(project, state).await;
     let approved = state.approved_documents.iter();
@@ -34,8 +34,8 @@ pub(super) async fn unapproved_documents(project: &Project, state: &PipelineStat
     changed.map(|(path, _)| path.clone()).collect()
 }
 
-/// What is wrong with the other documents of a pipeline's specification, and with the links between
-/// them. Without a `spec.md`, only what the plan itself names is checked.
+/// Faults of the other documents of a pipeline's specification, and of the links between them. Without a
+/// `spec.md`, only the files that the plan refers to are checked.
 pub(super) async fn document_objections(
     project: &Project,
     state: &PipelineState,

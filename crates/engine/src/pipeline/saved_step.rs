@@ -13,7 +13,6 @@ use moai_pipeline::step::{PipelineDecision, PipelineEvent, step};
 pub(super) struct SavedStep {
     /// The pipeline after it.
     pub(super) next: PipelineState,
-    /// What it decided.
     pub(super) decisions: Vec<PipelineDecision>,
 }
 

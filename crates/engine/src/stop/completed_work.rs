@@ -1,5 +1,5 @@
-//! What was complete at a Stop must be so at the end of the turn. A turn goes on after a Stop if another
-//! program holds it, or if an agent has called the hook itself.
+//! A loop that was complete at a Stop must still be so at the end of the turn. A turn continues after a Stop
+//! if another program holds it, or if an agent has called the hook itself.
 
 use std::collections::BTreeSet;
 
@@ -29,15 +29,15 @@ pub(crate) fn remember(engine: &Engine, project: &Project, session: &str, ended:
     }
 }
 
-/// Forgets what a session has completed, because a new turn begins.
+/// Forgets the completions of a session, because a new turn begins.
 pub(crate) fn forget(engine: &Engine, project: &Project, session: &str) {
     if let Err(error) = records(engine, project).remove(session) {
         tracing::warn!(%error, "the record of a completed loop was not removed");
     }
 }
 
-/// What the user reads if the session goes on after its loop was complete and has changed files since;
-/// the loop's report names them too.
+/// The notice for the user if the session continues after its loop was complete and has changed files since;
+/// the loop's report lists them too.
 pub(crate) async fn changed_since(call: &HookCall<'_>, last: Option<&LoopState>) -> Option<String> {
     let (engine, project, session) = (call.engine, &call.project, &call.input.session_id);
     let ended = last?;

@@ -1,4 +1,4 @@
-//! Delays the answer of a Stop that goes on by the project's cooldown.
+//! Delays the answer of a Stop that continues the loop by the project's cooldown.
 
 use std::time::Instant;
 
@@ -10,8 +10,8 @@ use moai_loops::step::{StopAdmission, admit_stop};
 use moai_protocol::hook::HookOutput;
 use moai_report::{loops, notice};
 
-/// Returns the answer of a decided Stop after the cooldown. The loop is loaded again then, because
-/// one that was paused or ended meanwhile must not hold.
+/// Returns the answer of a decided Stop after the cooldown. The loop is loaded again then, because a loop
+/// that was paused or ended meanwhile must not hold.
 pub(crate) async fn after_cooldown(
     run: &StopRun<'_>,
     decided: &LoopState,

@@ -1,5 +1,5 @@
-//! The agent's last words where the host does not send them with a Stop: they are in its transcript,
-//! which may be written only after the hook has started.
+//! The agent's final message where the host does not send it with a Stop: it is in the transcript, which may
+//! be written only after the hook has started.
 
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
@@ -12,7 +12,7 @@ use moai_host::files::open_regular;
 use moai_protocol::hosts::LastWords;
 use moai_protocol::hosts::last_words::last_words;
 
-/// Adds the agent's last words to the input of a Stop. A promise that cannot be read is not given.
+/// Adds the agent's final message to the input of a Stop. An unreadable promise does not count.
 pub(super) async fn complete(call: &mut HookCall<'_>) {
     let input = &mut call.input;
     let is_late = input.host.profile().last_words == LastWords::Transcript;
@@ -22,7 +22,7 @@ pub(super) async fn complete(call: &mut HookCall<'_>) {
     let Some(transcript) = input.transcript_path.clone().filter(|path| path.is_absolute()) else {
         return;
     };
-    // Without a time of its own, a Stop has the words that are there.
+    // A Stop without an event time gets the message that is already there.
     let stop_time = input.event_time().unwrap_or_default().to_owned();
     let deadline = Instant::now() + Duration::from_millis(LAST_WORDS_MS_MAX);
     loop {

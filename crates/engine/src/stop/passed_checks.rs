@@ -1,5 +1,5 @@
 //! Checks that together take longer than one Stop: those that passed are not run again while no file has
-//! changed, so that the next Stop comes to the others.
+//! changed, so that the next Stop reaches the remaining ones.
 
 use crate::exam::criteria::CheckReadings;
 use crate::hooks::hook_call::HookCall;
@@ -10,7 +10,7 @@ use moai_base::evidence::{SensorKind, SensorReading};
 use moai_base::verdict::{Cause, Gap, Verdict};
 use moai_loops::state::LoopState;
 
-/// Those that passed at the last Stop, if the files are the same and others are still to be run.
+/// Those that passed at the last Stop, if the files are the same and other checks are still to be run.
 pub(super) fn passed_before(
     call: &HookCall<'_>,
     state: &LoopState,
@@ -27,7 +27,7 @@ pub(super) fn passed_before(
     }
 }
 
-/// Keeps those that passed now, if the time did not suffice for others.
+/// Keeps those that passed now, if the time did not suffice for the rest.
 pub(super) fn keep_passed(call: &HookCall<'_>, state: &LoopState, measured: &WorkMeasurement) {
     let Ok(files) = &measured.work.tree else { return };
     let checks = measured.evidence.readings.iter().filter(|it| it.kind == SensorKind::Check);

@@ -8,7 +8,7 @@ use moai_base::limits::{RUN_AS_CODE_FILES_MAX, RUN_AS_CODE_SEARCH_MS_MAX};
 use moai_base::path::RelPath;
 use moai_host::files;
 
-/// What a source contains that runs a text as code.
+/// Markers of a source that runs a text as code.
 const RUNS_TEXT: [&str; 8] = [
     "Function(",
     "class_eval",
