@@ -1,5 +1,5 @@
-//! `pipeline …`: a goal, a plan that the user approves, and a loop that works through it. The loop
-//! holds the agent; `pipeline::step` decides what the plan still lacks.
+//! `pipeline …`: a goal, a plan that the user approves, and a loop that works through it. The loop holds the
+//! agent; `pipeline::step` decides which parts of the plan are missing.
 
 mod approved_exam;
 pub(crate) mod commands;
@@ -79,7 +79,7 @@ pub(crate) async fn handle(
     answered.unwrap_or_else(|reason| failure_reply(&reason))
 }
 
-/// Cancels the loop of a pipeline, which ends the pipeline. One that has ended stays as it is.
+/// Cancels the loop of a pipeline, which ends the pipeline. One that has ended keeps its state.
 async fn cancel(call: &PipelineCall<'_>, id: Option<String>) -> Result<CommandReply, String> {
     let state = call.require(id).await?;
     if !state.is_active() {

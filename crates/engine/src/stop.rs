@@ -68,7 +68,7 @@ pub(crate) async fn handle(mut call: HookCall<'_>) -> HookOutput {
         Err(error) => {
             tracing::warn!(%error, "the session's loop could not be loaded");
             let text = notice::no_store(&error.to_string());
-            // Without a daemon there is no store, and so no loop.
+            // Without a daemon no store is open, and so no loop is known.
             let is_new =
                 engine.lsp_gap.is_none() && engine.ledger().session(session).report_once(&text);
             return if is_new { HookOutput::Notice(text) } else { HookOutput::Silent };
@@ -352,9 +352,9 @@ struct DecidedStop {
     judged: Option<JudgeReport>,
     /// Consecutive rejections by the judges.
     rejections: u32,
-    /// What the Stop changes in the pipeline of the loop.
+    /// The Stop's changes to the pipeline of the loop.
     plan: Option<MeasuredPlan>,
-    /// What the judges said.
+    /// The judges' rulings.
     review: ReviewReading,
 }
 
@@ -393,7 +393,7 @@ impl DecidedStop {
             engine.ledger().session(&session).language = Some(MessageLanguage::English);
             completed_work::remember(&engine, &project, &session, &next);
         }
-        // The evidence includes what they report; a subagent's edits during the Stop may be newer.
+        // The evidence includes their reports; a subagent's edits during the Stop may be newer.
         if let Some(session) = engine.ledger().known_session(&session) {
             session.drop_reports(last_measurement);
         }
@@ -452,8 +452,8 @@ fn decision_output(
     HookOutput::Notice(text)
 }
 
-/// Where the host shows the user no text at a Stop, the agent is held once to pass on why its loop does
-/// not go on.
+/// Where the host shows the user no text at a Stop, the agent is held once to pass on why its loop does not
+/// continue.
 fn through_agent(call: &HookCall<'_>, next: &LoopState, output: HookOutput) -> HookOutput {
     let is_shown =
         call.input.host.profile().event(HookEvent::Stop).is_some_and(|row| row.has_notices);
@@ -467,12 +467,12 @@ fn through_agent(call: &HookCall<'_>, next: &LoopState, output: HookOutput) -> H
     }
 }
 
-/// Whether the user must know that a loop has this status.
+/// True if the user must know that a loop has this status.
 fn needs_user(status: Status) -> bool {
     !matches!(status, Status::Running | Status::Completed)
 }
 
-/// Adds the notices that the session has not had yet, whether the turn goes on or ends.
+/// Adds the notices that the session has not had yet, whether the turn continues or ends.
 fn with_new_notices(call: &HookCall<'_>, output: HookOutput, notices: &[String]) -> HookOutput {
     let mut ledger = call.engine.ledger();
     let session = &call.input.session_id;

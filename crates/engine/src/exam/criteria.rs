@@ -64,10 +64,10 @@ pub(crate) fn proposals(project: &Project) -> Vec<CheckCommand> {
 }
 
 /// The folder in which Python keeps compiled modules, in place of `__pycache__` next to the sources: a
-/// compiled module there may be another one than its source.
+/// compiled module there may differ from its source.
 const BYTECODE_FOLDER: &str = "PYTHONPYCACHEPREFIX";
 
-/// Where the folders of [`BYTECODE_FOLDER`] are, below the state.
+/// Parent of the folders of [`BYTECODE_FOLDER`], below the state.
 const BYTECODE_FOLDERS: &str = "bytecode";
 
 /// A folder for the compiled modules of one run; `None` if it cannot be made.
@@ -90,7 +90,7 @@ pub(crate) fn remove_left_bytecode(state: &Path) {
 
 /// The names under which make is called.
 const MAKES: [&str; 2] = ["gmake", "make"];
-/// What makes a target run even if a file with its name exists.
+/// Remedy that makes a target run even if a file with its name exists.
 const PHONY: &str = "name the target in .PHONY";
 /// The exit status of test runners that found no test.
 const NO_TESTS: &str = "exit status 5";
@@ -147,7 +147,8 @@ async fn still_unanswered(
     }
 }
 
-/// Whether a command of a test runner names a test: by its path, a folder, or as a module; or no test at all.
+/// True if a command of a test runner selects a test (by its path, its folder, or as a module) or selects
+/// none.
 fn runs_test(argv: &[String], test: &str) -> bool {
     let module = test.strip_suffix(".py").map(|path| path.replace('/', "."));
     let names = |word: &String| {
@@ -550,7 +551,7 @@ impl CheckOutputTally {
     }
 }
 
-/// Whether a runner reports that it found no test at all, which is no failed test.
+/// True if a runner reports that it found no test at all, which is not a failed test.
 fn is_without_tests(run: &CommandRun, counts: Option<&TestCounts>) -> bool {
     let is_none = counts.is_some_and(|counts| counts.run() == 0 && counts.skipped == 0);
     let found_none = match &run.outcome {

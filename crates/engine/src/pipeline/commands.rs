@@ -1,5 +1,5 @@
-//! The slash commands of pipelines, and the keyword in a prompt. Both come from the user: a hook reads
-//! the words as they were typed.
+//! The slash commands of pipelines, and the keyword in a prompt. Both come from the user: a hook reads the
+//! text as it was typed.
 
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_cancel;
@@ -16,7 +16,7 @@ use moai_protocol::control::CommandReply;
 use moai_protocol::hook::HookOutput;
 use moai_report::pipeline as words;
 
-/// Names of the commands, without a prefix; those of the second column mean the same.
+/// Names of the commands, without a prefix; those of the second column are aliases.
 const NAMES: [(&str, &str); 8] = [
     ("alfred", "uam"),
     ("moai-plan", "uam-plan"),
@@ -143,7 +143,7 @@ fn parse_start(typed: &str, kind: PipelineKind) -> Result<PipelineStart, String>
     Ok(request)
 }
 
-/// The first word of a text, and what follows it.
+/// The first word of a text, and the rest.
 fn next_word(text: &str) -> (&str, &str) {
     let (word, after) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     (word, after.trim_start())

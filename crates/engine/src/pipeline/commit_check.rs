@@ -1,6 +1,6 @@
-//! Checks the commits of a pipeline: runs the frozen commands in a checkout of each one, in a work
-//! tree of its own, so that no file of the user is touched. Results are kept by commit, so that a
-//! Stop goes on where the last one ran out of time.
+//! Checks the commits of a pipeline: runs the frozen commands in a checkout of each one, in a separate
+//! worktree, so that no file of the user is touched. Results are kept by commit, so that a Stop continues
+//! where the last one ran out of time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ use moai_pipeline::commits::{
 use moai_pipeline::state::PipelineState;
 use moai_protocol::control::CallerContext;
 
-/// What a check of commits needs.
+/// Inputs of a check of commits.
 pub(super) struct CommitRun<'c> {
     pub(super) engine: &'c Arc<Engine>,
     pub(super) project: &'c Project,
@@ -108,8 +108,8 @@ fn commands_id(commands: &[CheckCommand]) -> String {
     ContentHash::of_bytes(lines.join("\n").as_bytes()).short_hex()
 }
 
-/// Checks the commits without a result for these commands, the last one first, because what fails
-/// there need not be run elsewhere. The error is why no commit can be checked.
+/// Checks the commits without a result for these commands, the last one first, because commands that fail
+/// there need not be run elsewhere. The error is the reason why no commit can be checked.
 async fn check_commits(
     run: &CommitRun<'_>,
     commands: &[CheckCommand],
@@ -149,13 +149,13 @@ async fn check_commits(
     checked
 }
 
-/// The temporary work tree in which commits are checked out one after the other.
+/// The temporary worktree in which commits are checked out one after the other.
 struct CommitCheckout<'c> {
     run: &'c CommitRun<'c>,
     folder: PathBuf,
-    /// The file that makes the folder a work tree, as git wrote it.
+    /// The file that makes the folder a worktree, as git wrote it.
     link: Option<String>,
-    /// The project as it is in the folder.
+    /// The project with the folder as its root.
     project: Project,
     deadline: Instant,
 }
@@ -188,7 +188,7 @@ impl<'c> CommitCheckout<'c> {
             &["checkout", "--quiet", "--force", "--detach", commit],
             &["clean", "-ffdxq"],
         ] {
-            // A command that removed the link would make git act in a work tree above the folder.
+            // If a command removed the link, git would act in a worktree above the folder.
             if self.link.is_none() || work_tree_link(&self.folder).await != self.link {
                 return Err("a command has changed the temporary work tree".to_owned());
             }
@@ -214,7 +214,7 @@ impl<'c> CommitCheckout<'c> {
     }
 }
 
-/// The text of the `.git` file of a linked work tree.
+/// The text of the `.git` file of a linked worktree.
 async fn work_tree_link(folder: &Path) -> Option<String> {
     let link = folder.join(".git");
     run_blocking(move || read_regular_text(&link, SOURCE_BYTES_MAX).ok()).await.flatten()

@@ -1,5 +1,5 @@
-//! The end of an agent that helps a pipeline without working on a TODO: what it proposes is checked, and
-//! it goes on while its answer cannot be used.
+//! The end of an agent that helps a pipeline without working on a TODO: its proposal is checked, and it must
+//! continue while its answer cannot be used.
 
 use std::time::{Duration, Instant};
 
@@ -28,7 +28,7 @@ const COMMITTER: &str = "git-master";
 /// Type of the agent that plays scenarios.
 const PLAYER: &str = "scenario-runner";
 
-/// The answer to the end of a helper; `None` if the agent is no helper.
+/// The answer to the end of a helper; `None` if the agent is not a helper.
 pub(super) async fn handle(
     call: &HookCall<'_>,
     project: &Project,
@@ -64,8 +64,8 @@ struct PlayedRun {
     is_claimed: bool,
 }
 
-/// Runs the commands among the steps of the played scenario. The error is what keeps the report from
-/// counting.
+/// Runs the commands among the steps of the played scenario. The error is the reason why the report does not
+/// count.
 async fn scenario_run(
     call: &HookCall<'_>,
     project: &Project,
@@ -143,7 +143,7 @@ fn step_commands(scenario: &FrozenScenario) -> Vec<CheckCommand> {
     commands.collect()
 }
 
-/// What is wrong with a proposal of commits.
+/// Faults of a proposal of commits.
 async fn proposal_faults(project: &Project, pipeline: &PipelineState, answer: &str) -> Vec<String> {
     let proposal = match CommitProposal::parse(answer) {
         Ok(proposal) => proposal,
@@ -152,7 +152,7 @@ async fn proposal_faults(project: &Project, pipeline: &PipelineState, answer: &s
     match survey_commits(project, pipeline).await {
         // Without a repository there is nothing to compare it with.
         Err(_) => Vec::new(),
-        // What is committed already needs no proposal.
+        // Work that is already committed needs no proposal.
         Ok(survey) if survey.uncommitted.is_empty() && proposal.commits.is_empty() => Vec::new(),
         Ok(CommitSurvey { mut uncommitted, plan_with_boxes, style, .. }) => {
             // It needs no commit, and may have one.

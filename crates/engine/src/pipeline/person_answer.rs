@@ -19,7 +19,6 @@ use moai_protocol::hook::{ChosenAnswer, HookOutput};
 use moai_report::person_questions as words;
 use moai_report::person_questions::AskedQuestion;
 
-/// `pipeline answer`.
 pub(super) async fn answer_by_command(
     call: &PipelineCall<'_>,
     id: Option<String>,
@@ -66,7 +65,7 @@ fn open_question(state: &PipelineState, name: &str) -> Result<PersonQuestion, St
     open.into_iter().find(|it| it.name().eq_ignore_ascii_case(name)).ok_or(refusal)
 }
 
-/// Notes an answer. A loop that was paused for it goes on, unless other answers are missing.
+/// Records an answer. A loop that was paused for it continues, unless other answers are missing.
 async fn note(
     call: &PipelineCall<'_>,
     state: &PipelineState,
@@ -99,7 +98,7 @@ async fn resume_if_asked(call: &PipelineCall<'_>, state: &PipelineState) -> Resu
     Ok(())
 }
 
-/// What the user chose in the host's dialog. Only the main agent's questions count, and only in the
+/// The user's choices in the host's dialog. Only the main agent's questions count, and only in the exact
 /// words of this program.
 pub(crate) async fn note_chosen(call: &HookCall<'_>) -> HookOutput {
     let HookCall { engine, caller, project, input, .. } = call;
@@ -126,7 +125,7 @@ pub(crate) async fn note_chosen(call: &HookCall<'_>) -> HookOutput {
             (PersonQuestion::Plan { .. }, true) => {
                 Box::pin(approve_as_answered(&pipeline, &state, &question)).await
             }
-            // The agent reads in the host's own answer what is to be changed.
+            // The agent reads the requested changes in the host's own answer.
             (PersonQuestion::Plan { .. }, false) => continue,
             _ => note(&pipeline, &state, &question, is_yes, PlanApprover::Question).await,
         };
@@ -154,7 +153,7 @@ async fn answered_question(
     })
 }
 
-/// Whether the user agreed; `None` if another question was asked, or something else was typed.
+/// True if the user agreed; `None` if a different question was asked, or something else was typed.
 fn read_choice(asked: &AskedQuestion, chosen: &ChosenAnswer) -> Option<bool> {
     let offered = [&asked.yes, &asked.no];
     let is_same =

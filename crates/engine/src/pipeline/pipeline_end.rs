@@ -10,7 +10,7 @@ use moai_loops::state::{LoopState, Status};
 use moai_pipeline::state::PipelineState;
 use moai_pipeline::step::{LoopEnding, PipelineEvent, step};
 
-/// How the loop ended; `None` while it is active.
+/// Result of the loop; `None` while it is active.
 pub(crate) fn loop_ending(state: &LoopState) -> Option<LoopEnding> {
     match state.status {
         Status::Running | Status::Paused => None,
@@ -59,7 +59,7 @@ pub(super) async fn ended_with_loop(
     }
 }
 
-/// Ends an active pipeline whose loop is over or gone; returns it as it is then.
+/// Ends an active pipeline whose loop has ended or no longer exists; returns its new state.
 pub(super) async fn end_without_loop(
     engine: &Engine,
     project: &Project,

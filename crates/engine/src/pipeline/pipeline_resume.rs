@@ -1,5 +1,5 @@
-//! `pipeline resume`: continues a pipeline that ended without success, with a new loop. An approved
-//! plan stays approved, and the exam that was frozen with it goes on.
+//! `pipeline resume`: continues a pipeline that ended without success, with a new loop. An approved plan
+//! stays approved, and the exam that was frozen with it stays in use.
 
 use super::pipeline_call::PipelineCall;
 use super::pipeline_start::start_pipeline_loop;

@@ -52,7 +52,7 @@ pub(super) fn kind_of(name: &str) -> Result<PipelineKind, String> {
 pub(crate) struct PipelineStart {
     pub(crate) kind: PipelineKind,
     pub(crate) goal: String,
-    /// Whether the main agent may write source files itself.
+    /// True if the main agent may write source files itself.
     pub(crate) solo: bool,
     /// TODOs that may be worked on in worktrees at the same time.
     pub(crate) workers: Option<u32>,
@@ -66,7 +66,7 @@ impl PipelineStart {
         Self { kind, goal, solo: false, workers: None, max_tokens: None }
     }
 
-    /// What keeps these options from going together; the error is the refusal.
+    /// Checks that these options can be combined; the error is the refusal.
     fn check_workers(&self) -> Result<(), String> {
         let Some(workers) = self.workers else { return Ok(()) };
         if !(1..=LOOP_WORKERS_MAX).contains(&workers) {
@@ -164,7 +164,7 @@ pub(super) async fn start_pipeline_loop(
     }
 }
 
-/// Whether the project has criteria for a review.
+/// True if the project has criteria for a review.
 async fn has_criteria(project: &Project) -> bool {
     let root = project.root.clone();
     let rubric = run_blocking(move || rubrics::rubric_on_disk(&root)).await;

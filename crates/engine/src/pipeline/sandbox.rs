@@ -1,5 +1,5 @@
-//! Runs acceptance commands in a Docker container without network. If no engine answers, or the image
-//! is not there, the runs on the host count alone, and the report says so.
+//! Runs acceptance commands in a Docker container without network. If no engine answers, or the image is
+//! missing, the runs on the host count alone, and the report says so.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -19,10 +19,10 @@ use moai_loops::criteria::CheckCommand;
 use moai_pipeline::step::{SandboxFailure, SandboxReading};
 
 const DOCKER: &str = "docker";
-/// How docker ends when it failed itself, and not the command: docker-run(1).
+/// Exit status of docker when it failed itself, and not the command: docker-run(1).
 const OWN_FAILURE: &str = "exit status 125";
 
-/// Runs the commands one after the other, each in a container of its own.
+/// Runs the commands one after the other, each in a separate container.
 pub(super) async fn run_in_container(
     call: &HookCall<'_>,
     commands: Vec<CheckCommand>,
@@ -63,7 +63,7 @@ struct Container<'c> {
 }
 
 impl<'c> Container<'c> {
-    /// The error is why there is none, as a fragment.
+    /// The error is the reason why no sandbox is available, as a fragment.
     async fn find(call: &'c HookCall<'c>, deadline: Instant) -> Result<Self, String> {
         let image = call.project.config.pipeline.image.clone();
         if image.is_empty() {
@@ -124,7 +124,7 @@ impl<'c> Container<'c> {
         arguments.extend(command.argv.iter().cloned());
         let run = self.docker(arguments, self.call.project.config.check_timeout).await;
         if matches!(run.outcome, CommandOutcome::Unmeasured(_)) {
-            // The client is gone, but its container may still run.
+            // The client has ended, but its container may still run.
             let remove = ["rm", "--force", &name].map(str::to_owned).to_vec();
             let limit = Duration::from_millis(SANDBOX_REMOVE_MS_MAX);
             let call = self.process(remove, limit);

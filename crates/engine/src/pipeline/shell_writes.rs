@@ -1,6 +1,5 @@
-//! Source files that shell commands change while a pipeline runs, although their agent may not write
-//! them. Commands are not refused, because what they write is known only afterwards; the disk look
-//! finds it.
+//! Source files that shell commands change while a pipeline runs, although their agent may not write them.
+//! Commands are not refused, because their writes are known only afterwards; the disk poll finds them.
 
 use crate::engine::{now_ms, run_blocking};
 use crate::hooks::hook_call::HookCall;
@@ -24,7 +23,7 @@ use moai_report::pipeline as words;
 /// The host's tool that runs shell commands.
 pub(super) const SHELL_TOOL: &str = "Bash";
 
-/// Whether an event follows a shell command.
+/// True if an event follows a shell command.
 pub(super) fn is_shell_call(input: &HookInput) -> bool {
     let mut tools = input.tool_calls.iter().map(|one| one.tool_name.as_str());
     input.tool_name == SHELL_TOOL || tools.any(|name| name == SHELL_TOOL)
@@ -56,8 +55,8 @@ pub(super) async fn pipeline_of_call(call: &HookCall<'_>) -> Option<PipelineMemb
     Some(PipelineMember { project, loop_id: held.id, pipeline, author })
 }
 
-/// Notes the files that changed during a shell command; the text names those that its agent may not
-/// write. What was taken back is named already.
+/// Records the files that changed during a shell command; the text lists those that its agent may not write.
+/// Undone writes are already reported.
 pub(crate) async fn note_shell_writes(
     call: &HookCall<'_>,
     changed: &[RelPath],

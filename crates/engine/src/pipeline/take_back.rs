@@ -1,6 +1,6 @@
-//! Takes back what a shell command wrote against the rules of a pipeline, if the options ask for it. The
-//! bytes from before the command come from a look at the files when it began; what it wrote is kept
-//! as a checkpoint of the loop first. Nothing is taken back that someone else may have written.
+//! Undoes writes of a shell command against the rules of a pipeline, if the options require it. The bytes
+//! from before the command come from a snapshot when it began; its writes are kept as a checkpoint of the
+//! loop first. A file that another writer may have changed is not restored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -26,7 +26,7 @@ use moai_loops::state::LoopState;
 use moai_pipeline::state::ShellWriteOutcome;
 use moai_report::agent::EditText;
 
-/// Whether shell writes are taken back.
+/// True if the options require shell writes to be undone.
 fn is_asked(project: &Project) -> bool {
     project.config.pipeline.shell_writes == ShellWriteRule::TakeBack
 }
@@ -40,7 +40,7 @@ pub(crate) fn note_call(call: &HookCall<'_>) {
     }
 }
 
-/// Notes that a call of the agent without an end is over, because it has ended or was interrupted.
+/// Closes the open call of an agent that has ended or was interrupted.
 pub(crate) fn note_interruption(call: &HookCall<'_>) {
     if is_asked(&call.project) {
         let mut ledger = call.engine.ledger();
@@ -48,7 +48,7 @@ pub(crate) fn note_interruption(call: &HookCall<'_>) {
     }
 }
 
-/// Keeps the files as they are before a shell command of the loop's pipeline.
+/// Keeps the files in their state before a shell command of the loop's pipeline.
 pub(crate) async fn note_command(call: &HookCall<'_>, project: &Project, state: &LoopState) {
     let (engine, input) = (call.engine, &call.input);
     let is_here = project.root == call.project.root;
@@ -71,8 +71,8 @@ pub(crate) async fn note_command(call: &HookCall<'_>, project: &Project, state: 
     }
 }
 
-/// After a tool call: takes back the files of a shell command that its agent may not write; the text
-/// names them.
+/// After a tool call: restores the files that a shell command changed and its agent may not write; the text
+/// lists them.
 pub(crate) async fn take_back_writes(call: &HookCall<'_>) -> Option<EditText> {
     let HookCall { engine, project, input, .. } = call;
     if !is_asked(project) {
@@ -113,12 +113,12 @@ struct EndedCommand {
     /// When it began, with the slack of clocks, in milliseconds since the epoch; `None` if the host does
     /// not say.
     start_ms: Option<u64>,
-    /// Whether other agents called tools meanwhile.
+    /// True if other agents called tools meanwhile.
     is_shared: bool,
 }
 
 impl EndedCommand {
-    /// Why nothing of the command is taken back.
+    /// The reason why none of the command's writes is undone.
     fn obstacle(&self, head: Option<&String>) -> Option<&'static str> {
         let Some(start_ms) = self.start_ms else {
             return Some("the host does not say when the command began");
@@ -132,7 +132,7 @@ impl EndedCommand {
         (self.begun.head.as_ref() != head).then_some("another commit is checked out now")
     }
 
-    /// Why one file is not taken back.
+    /// The reason why one file is not restored.
     fn obstacle_of(&self, root: &Path, path: &RelPath) -> Option<&'static str> {
         let trees = [&self.begun.before, &self.after.tree];
         if trees.iter().any(|tree| tree.omitted.contains_key(path.as_str())) {
@@ -147,7 +147,7 @@ impl EndedCommand {
     }
 }
 
-/// Whether a file was written or removed at this time (nanoseconds since the epoch) or later.
+/// True if a file was written or removed at this time (nanoseconds since the epoch) or later.
 fn is_changed_since(root: &Path, path: &RelPath, since_ns: i128) -> bool {
     if let Some(stamp) = files::stamp_files(root, std::slice::from_ref(path)).get(path) {
         return stamp.is_modified_since(since_ns);
@@ -160,7 +160,7 @@ fn is_changed_since(root: &Path, path: &RelPath, since_ns: i128) -> bool {
     since_epoch.is_some_and(|at| i128::try_from(at.as_nanos()).is_ok_and(|at| at >= since_ns))
 }
 
-/// Takes these paths back, all or none of those that nothing speaks against.
+/// Restores these paths, all or none of those without an obstacle.
 async fn take_back(
     call: &HookCall<'_>,
     member: &PipelineMember,
@@ -206,7 +206,7 @@ async fn take_back(
     all.iter().map(|path| (path.to_string(), outcome(path))).collect()
 }
 
-/// What is to be written, and the checkpoint that holds what it replaces.
+/// The changes to write, and the checkpoint with the contents that they replace.
 struct TakeBackPlan {
     store: CheckpointStore,
     changes: RestoreChanges,

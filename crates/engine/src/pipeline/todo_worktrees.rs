@@ -1,7 +1,7 @@
 //! Worktrees for TODOs that can be worked on at the same time: each gets a loop that waits for a session,
-//! with the TODO's frozen commands in its exam, and is merged as the loop merges. The Stops of the
-//! pipeline's own session see which loops have ended, run the commands of merged TODOs, and make the
-//! next worktrees. While any is at work, such a Stop ends the turn.
+//! with the TODO's frozen commands in its exam, and is merged like a loop. The Stops of the pipeline's own
+//! session see which loops have ended, run the commands of merged TODOs, and make the next worktrees. While
+//! any is in use, such a Stop ends the turn.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -41,8 +41,8 @@ use moai_report::notice::not_saved;
 use moai_report::pipeline_worktrees::{self as words, WorktreeFolder, WorktreeStand};
 use moai_report::workers::LoopWorker;
 
-/// The branch that worktrees begin with and are merged into: the one that is checked out. The error is
-/// the refusal.
+/// The branch that worktrees begin with and are merged into: the one that is checked out. The error is the
+/// refusal.
 pub(super) async fn base_branch(project: &Project) -> Result<String, String> {
     let place = &project.root;
     let (status, base) =
@@ -64,7 +64,7 @@ pub(super) async fn base_branch(project: &Project) -> Result<String, String> {
 }
 
 /// The answer to a Stop while TODOs are worked on in worktrees, or while the branch that is checked out lacks
-/// what was merged; `None` if the Stop is measured.
+/// merged work; `None` if the Stop is measured.
 pub(crate) async fn answer_stop(
     call: &HookCall<'_>,
     state: &LoopState,
@@ -103,7 +103,7 @@ pub(crate) async fn answer_stop(
     Some(HookOutput::Notice(texts.join("\n")))
 }
 
-/// The line for a plan whose file is gone.
+/// The line for a plan whose file no longer exists.
 pub(super) async fn missing_plan(project: &Project, pipeline: &PipelineState) -> Option<String> {
     if !pipeline.is_active() || pipeline.approved.is_none() {
         return None;
@@ -112,8 +112,8 @@ pub(super) async fn missing_plan(project: &Project, pipeline: &PipelineState) ->
     plan.is_none().then(|| words::plan_is_missing(pipeline))
 }
 
-/// Pauses the loop of a pipeline if others than its session changed its exam: nothing is accepted, and no
-/// worktree is made, with what the plan was not approved with.
+/// Pauses the loop of a pipeline if something other than its session changed its exam: nothing is accepted,
+/// and no worktree is made, with checks that the plan was not approved with.
 async fn pause_if_exam_changed(call: &HookCall<'_>, state: &LoopState) -> Option<HookOutput> {
     let (engine, project) = (call.engine, &call.project);
     let changes = approved_exam::foreign_changes(engine, project, &state.charter()).await;
@@ -129,7 +129,8 @@ async fn pause_if_exam_changed(call: &HookCall<'_>, state: &LoopState) -> Option
     }
 }
 
-/// Notes the loops that have ended, and those whose folder is gone. `None` if the pipeline ended meanwhile.
+/// Records the loops that have ended, and those whose folder is missing. `None` if the pipeline ended
+/// meanwhile.
 async fn note_ends(
     call: &HookCall<'_>,
     state: &LoopState,
@@ -173,8 +174,8 @@ async fn note_ends(
     Some(pipeline)
 }
 
-/// Whether a loop ended with its work merged. A session may go on and commit more on the branch, which is not
-/// part of the loop's work any more.
+/// True if a loop ended with its work merged. Its session may continue and commit more on the branch, which
+/// is then not part of the loop's work.
 async fn is_merged_end(project: &Project, held: &LoopState, tree: &TodoWorktree) -> bool {
     let Some(base) = held.options.base_branch.as_deref() else { return false };
     match held.status {
@@ -235,7 +236,7 @@ async fn make_worktrees(
     (next, notices)
 }
 
-/// Makes worktrees after a command of the user. Returns lines about those at work and those that stay from
+/// Makes worktrees after a command of the user. Returns lines about those in use and those that remain from
 /// before.
 pub(super) async fn worktree_lines(
     call: &PipelineCall<'_>,
@@ -261,8 +262,8 @@ struct TodoTask<'p> {
     base: &'p str,
 }
 
-/// Takes up the worktree that an earlier end of the pipeline left with work on a TODO: its loop goes on with
-/// the next session that is opened there. `None` if there is none, or if that cannot be.
+/// Reuses the worktree that an earlier end of the pipeline left with work on a TODO: its loop continues with
+/// the next session that is opened there. `None` if there is no such worktree, or if it cannot be reused.
 async fn take_up(engine: &Engine, project: &Project, task: &TodoTask<'_>) -> Option<TodoWorktree> {
     let tree = task.pipeline.closed_worktree(task.todo)?.clone();
     let which = LoopQuery::Id(tree.loop_id.clone());
@@ -281,7 +282,7 @@ async fn take_up(engine: &Engine, project: &Project, task: &TodoTask<'_>) -> Opt
         .then_some(TodoWorktree { stage: WorktreeStage::Working, ..tree })
 }
 
-/// Whether a worktree whose work is merged is as its loop left it.
+/// True if a worktree whose work is merged is unchanged since its loop ended.
 async fn holds_no_work(project: &Project, tree: &TodoWorktree) -> bool {
     let (own, root, branch) = (project.root.clone(), tree.root.clone(), tree.branch.clone());
     let looked = read_git(move || {
@@ -318,7 +319,7 @@ async fn start_todo(
             return task.freeze(engine, &there, *held).await;
         }
     }
-    // The session is none that exists: a loop that waits in the pipeline's own root is no obstacle.
+    // No real session: a loop waiting in the pipeline's own root must not block the start.
     let session = Some(task.pipeline.id.as_str());
     let started = start_loop(engine, project, task.request(Some(1)), session, "").await?;
     let LoopStartOutcome::Workers(workers) = started else {
@@ -346,7 +347,7 @@ impl TodoTask<'_> {
         LoopRequest { prompt, options, pipeline, ..LoopRequest::default() }
     }
 
-    /// Adds the commands of the TODO to the exam of its loop; without them there is no worktree.
+    /// Adds the commands of the TODO to the exam of its loop; without them no worktree is made.
     async fn freeze(
         &self,
         engine: &Arc<Engine>,

@@ -1,5 +1,5 @@
-//! The end of a worker: its report is read, the engine runs the acceptance commands of its TODO itself,
-//! and the worker goes on until they pass, or until it has failed often enough.
+//! The end of a worker: its report is read, the engine runs the acceptance commands of its TODO itself, and
+//! the worker continues until they pass, or until it has failed often enough.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -71,7 +71,7 @@ pub(crate) async fn handle(call: HookCall<'_>) -> HookOutput {
     }
 }
 
-/// Whether agents of this type must end with a report: `moai-ralph:worker`, `uam-worker`.
+/// True if agents of this type must end with a report: `moai-ralph:worker`, `uam-worker`.
 fn is_worker(agent_type: &str) -> bool {
     let name = agent_type.rsplit(':').next().unwrap_or_default();
     let name = name.rsplit('-').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The worktrees of a pipeline as they stand, and what becomes of them when it ends.
+//! The worktrees of a pipeline, their state, and their removal when it ends.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ pub(crate) fn remove_after_session(call: &HookCall<'_>) {
     });
 }
 
-/// The project and the last loop of a worktree whose pipeline has ended; `None` if it is no such worktree.
+/// The project and the last loop of a worktree whose pipeline has ended; `None` if it is not such a worktree.
 async fn ended_worktree(engine: &Engine, tree: &Project) -> Option<(Project, LoopState)> {
     let (key, root) = (&tree.key, &tree.root);
     let held = engine.store.find_loop(key, root, LoopQuery::Latest).await.ok().flatten()?;
@@ -66,7 +66,7 @@ async fn ended_worktree(engine: &Engine, tree: &Project) -> Option<(Project, Loo
     Some((main_project(tree).await?, held))
 }
 
-/// The project of a worktree: its root in the main work tree of the repository.
+/// The project of a worktree: its root in the main worktree of the repository.
 async fn main_project(tree: &Project) -> Option<Project> {
     let root = tree.root.clone();
     let main = read_git(move || {
@@ -77,8 +77,8 @@ async fn main_project(tree: &Project) -> Option<Project> {
     Some(Project { root: main, ..tree.clone() })
 }
 
-/// The loop of a worktree as it is, once its pipeline has ended without it, because the daemon was killed in
-/// between; `None` if it goes on.
+/// The stored loop of a worktree, once its pipeline has ended without it, because the daemon was killed in
+/// between; `None` if the pipeline continues.
 pub(crate) async fn ended_with_pipeline(
     call: &HookCall<'_>,
     state: &LoopState,
@@ -119,7 +119,7 @@ pub(super) async fn pipeline_of_worktree(
     (found.is_active() && has_it).then_some(found)
 }
 
-/// The loop at work in this worktree of a pipeline, if another session than this one has taken it.
+/// The active loop in this worktree of a pipeline, if a session other than this one has taken it.
 pub(crate) async fn loop_of_other_session(
     engine: &Engine,
     project: &Project,
@@ -133,7 +133,7 @@ pub(crate) async fn loop_of_other_session(
     (held.status.is_active() && is_others).then_some((pipeline, held))
 }
 
-/// For a session in a worktree that another one has taken, once.
+/// For a session in a worktree that another session has taken, once.
 pub(crate) async fn taken_text(call: &HookCall<'_>) -> Option<EditText> {
     let HookCall { engine, project, input, .. } = call;
     if input.session_id.is_empty() {
@@ -145,7 +145,7 @@ pub(crate) async fn taken_text(call: &HookCall<'_>) -> Option<EditText> {
     is_new.then(|| EditText { text: text.clone(), notice: Some(text) })
 }
 
-/// The worktrees as they stand.
+/// The state of the worktrees.
 pub(super) async fn worktree_stands(
     engine: &Engine,
     project: &Project,
@@ -158,7 +158,7 @@ pub(super) async fn worktree_stands(
         let held = found.ok().flatten();
         let is_last = pipeline.worktrees[at + 1..].iter().all(|later| later.root != tree.root);
         let (root, own, base) = (project.root.clone(), tree.clone(), base_of(held.as_ref()));
-        // Only what stays at the end needs a reason.
+        // Only remains at the end need a reason.
         let has_ended = !pipeline.is_active();
         let looked = read_git(move || {
             let folder = if is_last {
@@ -197,14 +197,14 @@ fn base_of(held: Option<&LoopState>) -> Option<String> {
     held.and_then(|held| held.options.base_branch.clone())
 }
 
-/// Number of commits up to this one that the base lacks; that HEAD lacks, if the base is gone.
+/// Number of commits up to this one that the base lacks; that HEAD lacks, if the base no longer exists.
 fn unmerged_commits(root: &Path, tip: &str, base: Option<&str>) -> Result<usize, GitError> {
     let base = base.map(|base| branches::resolve_commit(root, &branch_ref(base)));
     let base = base.transpose()?.flatten().or_else(|| moai_host::git::head_commit(root));
     base.map_or(Ok(0), |base| branches::commits_beyond(root, &base, tip))
 }
 
-/// Whether the branch `base` contains a merge of a branch with this commit.
+/// True if the branch `base` contains a merge of a branch with this commit.
 fn has_merge(root: &Path, tip: &str, base: &str) -> Result<bool, GitError> {
     let base = branches::resolve_commit(root, &branch_ref(base))?;
     base.map_or(Ok(false), |base| branches::has_merged_part(root, &base, tip))
@@ -230,14 +230,13 @@ fn folder_of(
 
 /// A branch into which worktrees are merged, although HEAD of the project lacks its work.
 pub(super) struct MissedBase {
-    /// The branch.
     pub(super) base: String,
     /// The branch that is checked out; `None` if HEAD is detached.
     pub(super) branch: Option<String>,
 }
 
-/// The base of a worktree with merged work that HEAD of the project does not contain: what is measured there
-/// would not be that work.
+/// The base of a worktree with merged work that HEAD of the project does not contain: a measurement there
+/// would not cover that work.
 pub(super) async fn missed_base(project: &Project, stands: &[WorktreeStand]) -> Option<MissedBase> {
     let branches = stands.iter().filter_map(|stand| {
         let may_be_merged =
@@ -294,7 +293,7 @@ pub(crate) async fn closed_notice(call: &HookCall<'_>, last: Option<&LoopState>)
     engine.ledger().session(&input.session_id).report_once(&text).then_some(text)
 }
 
-/// For the user: the pipeline was cancelled, and what of its worktrees stays.
+/// For the user: the pipeline was cancelled, and the remains of its worktrees.
 pub(super) async fn cancelled_text(
     engine: &Engine,
     project: &Project,

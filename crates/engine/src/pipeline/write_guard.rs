@@ -20,7 +20,7 @@ use moai_pipeline::write_rules::{
 use moai_protocol::hook::{HookInput, HookOutput};
 use moai_report::pipeline as words;
 
-/// Stands for a path that no TODO names.
+/// A path that no TODO lists.
 const ANYWHERE: &str = "any/path";
 
 /// Refuses a write by a tool that the pipeline of the loop does not allow.
@@ -89,7 +89,7 @@ pub(crate) async fn refused_in_other_session(
         }
         None => loop_of_other_session(engine, project, &input.session_id).await?,
     };
-    // One that no session has taken yet is taken by the next prompt.
+    // A loop without a session is taken by the next prompt.
     let owner = held.session_id.as_ref().filter(|_| held.status.is_active())?;
     if *owner == input.session_id {
         return None;
@@ -106,7 +106,7 @@ pub(crate) async fn refused_in_other_session(
     })
 }
 
-/// What a tool writes itself: what a shell command writes is noticed afterwards, unless it is a patch.
+/// Files that a tool writes itself: writes of a shell command are noticed afterwards, unless it is a patch.
 fn written_by_tool<'w>(
     input: &HookInput,
     written: &'w [WrittenPath],
@@ -119,7 +119,7 @@ fn written_by_tool<'w>(
 pub(super) struct WriteAuthor {
     /// The host's id of a subagent; `None` for the main agent.
     agent: Option<String>,
-    /// What the subagent was told to do, as its transcript says; `None` if that is not known.
+    /// The subagent's task according to its transcript; `None` if it is not known.
     task: Option<String>,
     /// The TODO of the worktree in which it works.
     todo: Option<TodoId>,

@@ -35,7 +35,7 @@ pub(crate) struct StopConsultation<'s> {
     facts: StopFacts,
     /// The judges' report; `None` if they were not asked.
     pub(crate) judged: Option<JudgeReport>,
-    /// Usage of the session, if the host names its transcript.
+    /// Usage of the session, if the host reports its transcript.
     pub(crate) session_usage: Option<SessionUsage>,
     /// Notices for the user.
     pub(crate) notices: Vec<String>,
@@ -121,7 +121,7 @@ impl<'s> StopConsultation<'s> {
         self.state.counters.consecutive_rejections + u32::from(is_rejected)
     }
 
-    /// What the judges said, for the gates of a pipeline.
+    /// The judges' rulings, for the gates of a pipeline.
     pub(crate) fn review(&self) -> ReviewReading {
         review_reading(self.state, &self.facts.judge)
     }

@@ -42,7 +42,7 @@ pub(crate) struct StopScope {
 pub(crate) struct StopBase {
     /// The state, if it can be read.
     pub(crate) state: Option<Arc<WorkBase>>,
-    /// Whether older findings are excluded; otherwise all findings must be fixed.
+    /// True if older findings are excluded; otherwise all findings must be fixed.
     pub(crate) is_compared: bool,
 }
 
@@ -204,8 +204,8 @@ impl HiddenFileSearch {
         written
     }
 
-    /// The state whose difference from the present decides which files are dependents. If all findings
-    /// must be fixed, changes from before the loop count as well.
+    /// The state whose difference from the present decides which files are dependents. If all findings must
+    /// be fixed, changes from before the loop count as well.
     fn base_of_dependents(&self, commit: Option<&str>, is_compared: bool) -> Option<Arc<WorkBase>> {
         match commit {
             Some(commit) if !is_compared => {

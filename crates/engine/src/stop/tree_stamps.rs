@@ -1,5 +1,5 @@
-//! Stamps of a measured tree, which show what file contents do not: a folder that was replaced by another one
-//! while the checks ran, and then put back, holds the same files, but its change time differs.
+//! Stamps of a measured tree, which show changes that file contents do not: a folder that was replaced while
+//! the checks ran, and then put back, holds the same files, but its change time differs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
