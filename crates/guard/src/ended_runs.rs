@@ -32,7 +32,8 @@ pub(super) fn ending(side: &SourceSide<'_>, call: SyntaxNode<'_>) -> Option<&'st
         ScanLanguage::Rust => is_in_panic_hook(call) || has_result(side, function, call),
         ScanLanguage::Python => is_when_loaded(call),
         _ if is_javascript(side) => {
-            is_when_loaded(call) && exports(side) || has_result(side, function, call)
+            exports(side) && (is_when_loaded(call) || may_end_load(call))
+                || has_result(side, function, call)
         }
         _ => false,
     };
@@ -107,6 +108,16 @@ fn is_when_loaded(node: SyntaxNode<'_>) -> bool {
                 | "block"
         )
     })
+}
+
+/// Whether a node may run when its module is loaded, under a condition, and says nothing.
+fn may_end_load(node: SyntaxNode<'_>) -> bool {
+    let is_reached = |around: SyntaxNode<'_>| {
+        let kind = around.kind();
+        matches!(kind, "else_clause" | "expression_statement" | "if_statement" | "program")
+            || kind == "statement_block"
+    };
+    node.ancestors().all(is_reached) && !says_something(node)
 }
 
 fn is_javascript(side: &SourceSide<'_>) -> bool {

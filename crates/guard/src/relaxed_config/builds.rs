@@ -134,6 +134,19 @@ fn cargo_tests(
         let known = old.map(features).unwrap_or_default();
         let file = named.unwrap_or(own);
         let was_there = change(&file).is_none_or(|it| it.before.is_some());
+        let is_off = |it: &Value, key: &str| it.get(key).and_then(Value::as_bool) == Some(false);
+        let is_new = |key: &str| is_off(target, key) && !old.is_some_and(|old| is_off(old, key));
+        if is_new("test") && was_there {
+            found.push(("test".to_owned(), format!("test `{name}` is no longer run")));
+        }
+        let had_tests = || {
+            let before = change(&file).and_then(|it| it.before.as_deref());
+            before.is_some_and(|text| text.contains("#[test]") || text.contains("::test]"))
+        };
+        if is_new("harness") && had_tests() {
+            let what = format!("nothing runs the functions of test `{name}` without the harness");
+            found.push(("harness".to_owned(), what));
+        }
         let asked = features(target)
             .into_iter()
             .find(|feature| !enabled.contains(feature) && !known.contains(feature));

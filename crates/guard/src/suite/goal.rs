@@ -109,6 +109,8 @@ pub(crate) fn removes(goal: &str, name: &str) -> bool {
 /// The words of a goal that name what shall go.
 pub(super) struct GoalWords {
     words: BTreeSet<String>,
+    /// The parts of sentences that say so.
+    asked: String,
     is_empty: bool,
 }
 
@@ -116,9 +118,10 @@ impl GoalWords {
     /// Reads the sentences in which something is asked to go.
     pub(super) fn new(text: &str) -> Self {
         let sentences = sentences(text).into_iter().flat_map(|it| it.split(", but "));
-        let asking = sentences.filter_map(asked);
-        let words = asking.flat_map(words).filter(|word| names_something(word)).collect();
-        Self { words, is_empty: text.trim().is_empty() }
+        let asked: Vec<&str> = sentences.filter_map(asked).collect();
+        let asked = asked.join("\n");
+        let words = words(&asked).filter(|word| names_something(word)).collect();
+        Self { words, asked, is_empty: text.trim().is_empty() }
     }
 
     /// True if there is no goal.
@@ -136,10 +139,22 @@ impl GoalWords {
         words(name).filter(|word| self.words.contains(word)).collect()
     }
 
-    /// Whether it asks for this very name to go.
+    /// Whether it asks for this very name to go: by all its words, or as it is written.
     pub(super) fn names(&self, name: &str) -> bool {
         let own: Vec<String> = words(name).filter(|word| names_something(word)).collect();
-        own.len() > 1 && own.iter().all(|word| self.words.contains(word))
+        let is_written = words(name).nth(1).is_some() && contains_identifier(&self.asked, name);
+        is_written || own.len() > 1 && own.iter().all(|word| self.words.contains(word))
+    }
+
+    /// Whether it asks for the test of this name to go.
+    pub(super) fn names_test(&self, name: &str) -> bool {
+        let mut own = words(name).filter(|word| names_something(word));
+        let only = own.next().filter(|_| own.next().is_none());
+        let speaks_of_tests = || {
+            let asked = self.asked.to_lowercase();
+            words(&asked).any(|word| word == "test") || asked.contains("테스트")
+        };
+        self.names(name) || only.is_some_and(|it| self.words.contains(&it)) && speaks_of_tests()
     }
 }
 
@@ -230,6 +245,22 @@ mod tests {
         assert!(removes("drop `check`, nobody calls it", "check"));
         assert!(!removes("Remove the legacy export", "import_csv"));
         assert!(!removes("Fix export_csv", "export_csv"));
+    }
+
+    #[test]
+    fn a_test_that_is_named_may_go() {
+        let check = |goal: &str, name: &str, expected: bool| {
+            assert_eq!(GoalWords::new(goal).names_test(name), expected, "{goal} / {name}");
+        };
+        check("Remove test_neg, it is not wanted", "test_neg", true);
+        check("Remove the test for neg and add sub", "test_neg", true);
+        check("Drop TestSum", "TestSum", true);
+        check("test_neg 테스트를 삭제해줘", "test_neg", true);
+        check("Remove neg", "test_neg", false);
+        check("Do not remove test_neg", "test_neg", false);
+        check("Fix test_neg", "test_neg", false);
+        check("Remove test_neg", "test_negative", false);
+        check("Remove all the tests", "test_neg", false);
     }
 
     #[test]

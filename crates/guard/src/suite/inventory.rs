@@ -324,6 +324,7 @@ fn reached(node: SyntaxNode<'_>) -> Vec<SyntaxNode<'_>> {
             node.field("alternative").into_iter().collect()
         }
         "let_declaration" | "expression_statement" if drops_panic(node) => Vec::new(),
+        "go_statement" if !is_awaited(node) => Vec::new(),
         "with_statement" if python::suppresses(node) => Vec::new(),
         "try_statement" if swallows(node) => {
             let body = node.field("body");
@@ -383,6 +384,18 @@ fn drops_panic(node: SyntaxNode<'_>) -> bool {
     let is_ignored = node.field("pattern").is_some_and(|it| it.text() == "_")
         || [".ok();", ".is_ok();", ".is_err();"].iter().any(|end| text.ends_with(end));
     catches && is_ignored
+}
+
+/// Whether the function around a `go` statement waits for anything outside of it.
+fn is_awaited(node: SyntaxNode<'_>) -> bool {
+    let Some(function) = node.ancestors().find(|it| it.kind() == "function_declaration") else {
+        return true;
+    };
+    let (text, own) = (function.text(), node.bytes());
+    let start = own.start - function.bytes().start;
+    let outside = [text.get(..start), text.get(start + own.len()..)];
+    let waits = ["<-", "Wait", "wait", "select", "Sleep", "Eventually", "range ", "Done", "Join"];
+    outside.iter().flatten().any(|text| waits.iter().any(|word| text.contains(word)))
 }
 
 /// Whether nothing behind a statement is reached.

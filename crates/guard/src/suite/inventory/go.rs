@@ -5,7 +5,7 @@ use crate::facts::SourceSide;
 use moai_scan::syntax::SyntaxNode;
 
 pub(super) fn tests<'t>(side: &SourceSide<'t>) -> Vec<TestNode<'t>> {
-    if !side.path.as_str().ends_with("_test.go") {
+    if !side.path.as_str().ends_with("_test.go") || is_passed_over(side.path.as_str()) {
         return Vec::new();
     }
     let mut marks = constraints(side);
@@ -33,6 +33,11 @@ pub(super) fn tests<'t>(side: &SourceSide<'t>) -> Vec<TestNode<'t>> {
         found.push(TestNode { name, node, body, marks, rows, assertions, inner });
     }
     found
+}
+
+/// Whether the tool of Go passes a file over, or its folder.
+fn is_passed_over(path: &str) -> bool {
+    path.split('/').any(|part| part.starts_with(['_', '.']) || part == "testdata")
 }
 
 /// A function that `go test` runs: `Test`, `Fuzz` or `Example` and no small letter behind.
@@ -100,7 +105,7 @@ fn constraints(side: &SourceSide<'_>) -> Vec<TestMarker> {
         let line = text.strip_prefix("//go:build").or_else(|| text.strip_prefix("// +build"))?;
         let kind = match line.trim() {
             "ignore" => TestMarkerKind::Skip,
-            line if is_about_machine(line) => TestMarkerKind::Machine,
+            line if is_about_machine(line) && may_be_present(line) => TestMarkerKind::Machine,
             _ => TestMarkerKind::Conditional,
         };
         Some(TestMarker { kind, text: text.to_owned(), bytes: comment.bytes() })
@@ -129,6 +134,22 @@ fn is_present(tag: &str) -> bool {
     let own =
         |name: &str| known.iter().find(|it| it.0 == name).map_or(tag == name, |it| it.1 == tag);
     own(system) || own(processor)
+}
+
+/// Whether a constraint about machines may hold on the present one.
+fn may_be_present(constraint: &str) -> bool {
+    let may_hold = |tag: &str| {
+        let tag = tag.trim_matches(['(', ')', ' ']);
+        let is_system = |tag: &str| TAGS.contains(&tag) && !NO_FILE_TAGS.contains(&tag);
+        match tag.strip_prefix('!') {
+            Some(tag) => !is_system(tag) || !is_present(tag),
+            None => !is_system(tag) || is_present(tag),
+        }
+    };
+    // With brackets inside, one of the tags is enough.
+    let is_plain = !constraint.contains("!(");
+    let mut ways = constraint.split("||");
+    !is_plain || ways.any(|way| way.split("&&").all(may_hold))
 }
 
 /// The last part of the newest version that tests may require.
