@@ -53,6 +53,6 @@ fn confirm_waiver(allow: &AllowArgs) -> Result<DaemonRequest, String> {
     if typed.trim() != allow.id {
         return Err("not the same id; nothing is allowed".to_owned());
     }
-    let (id, reason, base) = (allow.id.clone(), allow.reason.clone(), Some(allow.base.clone()));
+    let (id, reason, base) = (allow.id.clone(), allow.reason.clone(), allow.base.clone());
     Ok(DaemonRequest::GuardAllow(GuardAllowRequest { id, reason, base }))
 }

@@ -13,6 +13,7 @@ use crate::evidence::baselines::BaselineFiles;
 use crate::evidence::evidence_reply::{ReportInput, ReportOptions, evidence_reply};
 use crate::guard::guard_run::{GuardRunOptions, run_guard};
 use crate::replies::{INVALID, load_project};
+use crate::stop::check_outputs::CheckOutputs;
 use moai_protocol::control::{CallerContext, CommandReply, GuardRequest};
 use moai_report::human::ReportStyle;
 
@@ -35,7 +36,14 @@ pub(crate) async fn handle(
         is_tool: caller.is_tool(),
     };
     let (base, goal, threshold) = (request.base, request.goal, options.threshold());
-    let wanted = GuardRunOptions { base, goal, threshold, known: Vec::new(), loop_id: None };
+    let wanted = GuardRunOptions {
+        base,
+        goal,
+        threshold,
+        known: Vec::new(),
+        loop_id: None,
+        outputs: CheckOutputs::default(),
+    };
     let guarded = match run_guard(engine, &project, wanted).await {
         Ok(guarded) => guarded,
         Err(error) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),

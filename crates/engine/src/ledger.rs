@@ -7,6 +7,7 @@ pub(crate) mod disk;
 pub(crate) mod event_claims;
 pub(crate) mod host_calls;
 pub(crate) mod host_sessions;
+pub(crate) mod known_outputs;
 pub(crate) mod known_rules;
 pub(crate) mod line_cache;
 pub(crate) mod outside;

@@ -2,6 +2,7 @@
 //! saves it before the reply. Any failure lets the turn end, so that a broken engine never traps the
 //! agent.
 
+pub(crate) mod check_outputs;
 pub(crate) mod completed_work;
 pub(crate) mod consult;
 pub(crate) mod cooldown;

@@ -110,7 +110,7 @@ fn is_when_loaded(node: SyntaxNode<'_>) -> bool {
     })
 }
 
-/// Whether a node may run when its module is loaded, under a condition, and says nothing.
+/// True if a node may run when its module is loaded, under a condition, and says nothing.
 fn may_end_load(node: SyntaxNode<'_>) -> bool {
     let is_reached = |around: SyntaxNode<'_>| {
         let kind = around.kind();

@@ -166,7 +166,7 @@ pub enum LoopControlError {
     Bound(#[from] LoopStartError),
 }
 
-/// Resumes a paused loop, or one that ended at a stall or at a limit that is raised now. A running
+/// Resumes a paused loop, or one that ended at a stall, for gaming, or at a limit that is raised now. A running
 /// loop only gets the new limits.
 pub fn resume_loop(
     state: &LoopState,
@@ -188,8 +188,10 @@ pub fn resume_loop(
         | Status::MaxIterations
         | Status::TimedOut
         | Status::Budget => {}
-        // A user may know more than the numbers show.
-        Status::Stalled | Status::Oscillating => next.counted_from = state.iteration,
+        // A user may know more than the numbers show, and may have allowed the findings.
+        Status::Stalled | Status::Oscillating | Status::Gaming => {
+            next.counted_from = state.iteration;
+        }
         status => return Err(LoopControlError::AlreadyEnded(state.id.clone(), status.as_str())),
     }
     if state.status != Status::Running {
@@ -331,18 +333,13 @@ mod tests {
         assert!(matches!(to(Some(3)), Err(LoopControlError::AtLimit(..))));
         assert_eq!(to(Some(0)), Err(LoopControlError::Bound(LoopStartError::Unbounded)));
         assert_eq!(to(Some(5)).map(|it| (it.status, it.max_iterations)), Ok((Status::Running, 5)));
-        for status in [Status::Stalled, Status::Oscillating] {
+        for status in [Status::Stalled, Status::Oscillating, Status::Gaming] {
             let over = LoopState { status, iteration: 2, ..state() };
             let resumed = resume_loop(&over, NewLimits::default(), 9).expect("a person decides");
             assert_eq!((resumed.status, resumed.counted_from), (Status::Running, 2));
         }
-        let for_good = [
-            Status::Completed,
-            Status::CompletedUnverified,
-            Status::Cancelled,
-            Status::Gaming,
-            Status::Failed,
-        ];
+        let for_good =
+            [Status::Completed, Status::CompletedUnverified, Status::Cancelled, Status::Failed];
         for status in for_good {
             let over = LoopState { status, ..state() };
             let raise = NewLimits { max_iterations: Some(99), ..NewLimits::default() };

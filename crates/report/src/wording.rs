@@ -214,6 +214,9 @@ phrases!(REASONS {
     NEW_WRONG: "New since the last Stop: {0}", "지난 Stop 이후 새로 생긴 문제: {0}";
     STILL_WRONG: "Still wrong: {0}", "남은 문제: {0}";
     STILL_WRONG_ALL: "Still wrong: {0} (list: moai-ralph check)", "남은 문제: {0} (목록: moai-ralph check)";
+    MAY_BE_ALLOWED:
+        "If the user wants it, they alone can allow it, at a terminal: moai-ralph guard allow {0}",
+        "사용자가 원한 변경이라면 사용자만 터미널에서 허용할 수 있습니다: moai-ralph guard allow {0}";
     NOT_BLOCKING: "Not blocking: {0}", "Stop을 막지 않음: {0}";
     NOT_MEASURED: "Not measured: {0} ({1})", "측정 안 됨: {0} ({1})";
     NOT_MEASURED_ALONE: "Not measured: {0}", "측정 안 됨: {0}";
@@ -381,7 +384,11 @@ phrases!(ENDS {
     AT_LIMIT: "limit reached", "한도 도달";
     LEFT: "{0}, {1} left", "{0}, {1} 남음";
     LEFT_FAILED: "; failed: {0}", "; 실패: {0}";
-    GUARD_SAID: "; guard: {0}", "; 가드: {0}";
+    GUARD_SAID:
+        "; guard: {0}; if you want this change, allow it (moai-ralph guard allow ID; ids: \
+         moai-ralph guard --json) and continue: moai-ralph loop resume",
+        "; 가드: {0}; 원한 변경이라면 허용하고(moai-ralph guard allow ID, ID는 moai-ralph guard --json) \
+         계속: moai-ralph loop resume";
     BUT_NOT_MEASURED: "; not measured: {0}", "; 측정 안 됨: {0}";
     NO_PROMISE: "completion was not claimed", "완료를 선언하지 않음";
     NO_APPROVAL: "the judge did not approve", "심사자가 승인하지 않음";

@@ -38,7 +38,7 @@ pub(in crate::cli) struct AllowArgs {
     /// Why the finding is acceptable
     #[arg(long, value_name = "TEXT", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(in crate::cli) reason: String,
-    /// Commit to compare with
-    #[arg(long, value_name = "REV", default_value = "HEAD")]
-    pub(in crate::cli) base: String,
+    /// Commit to compare with; without it HEAD, then the base of the last loop
+    #[arg(long, value_name = "REV")]
+    pub(in crate::cli) base: Option<String>,
 }

@@ -31,6 +31,9 @@ fn checks_that_change_the_work_in_every_run_prove_nothing() {
     let sandbox = checked("cat /proc/sys/kernel/random/uuid >stamp.txt");
     let reason = stop(&sandbox, "finished").expect("the checks did not see these bytes");
     assert!(reason.contains("files changed while they were measured: stamp.txt"), "{reason}");
+    let again = stop(&sandbox, "finished").expect("nothing is different now");
+    let remedy = "end what writes or moves them meanwhile";
+    assert!(reason.contains(remedy) && again.contains(remedy), "{again}");
     let mut last = sandbox.hook("stop", &sandbox.payload("Stop"));
     while status(&sandbox)["status"] == "running" {
         last = sandbox.hook("stop", &sandbox.payload("Stop"));
@@ -57,9 +60,9 @@ fn folders_and_scripts_that_others_stand_for_while_the_checks_run_prove_nothing(
     let script = ("cp t/c.sh .git/real; echo true >t/c.sh", "cat .git/real >t/c.sh", "t/c.sh");
     for (before, after, named) in [folder, script] {
         let sandbox = project();
-        sandbox.write("lib/f.txt", "wrong\n");
-        sandbox.write("good/f.txt", "right\n");
-        sandbox.write("t/c.sh", "grep -q right lib/f.txt\n");
+        sandbox.write("lib/f.py", "it = 'wrong'\n");
+        sandbox.write("good/f.py", "it = 'right'\n");
+        sandbox.write("t/c.sh", "grep -q right lib/f.py\n");
         for (name, body) in [("swap", before), ("swap-back", after)] {
             let program = sandbox.base().join("bin").join(name);
             write_file(&program, &format!("#!/bin/sh\n{body}\n"));
@@ -77,6 +80,72 @@ fn folders_and_scripts_that_others_stand_for_while_the_checks_run_prove_nothing(
 }
 
 #[test]
+fn links_permissions_and_moved_documents_hold_nothing_up() {
+    let link = "rm -rf .copy; cp -al lib .copy; rm -r .copy";
+    let permissions = "chmod u+rw lib/*.py; chmod -R u+rwX lib";
+    let documents = "mv docs docs.off; mv docs.off docs";
+    for body in [link, permissions, documents] {
+        let sandbox = project();
+        sandbox.write("lib/f.py", "it = 'right'\n");
+        sandbox.write("docs/a.md", "read me\n");
+        autochecks(&sandbox, body);
+        sandbox.commit();
+        assert_eq!(start(&sandbox, &["--until", "checks", "--max-iterations", "9"]).code, 0);
+        sandbox.write("app.py", FIXED);
+        assert_eq!(stop(&sandbox, "finished"), None, "{body}: {:#}", status(&sandbox));
+        assert_eq!(status(&sandbox)["status"], "completed", "{body}");
+    }
+}
+
+#[test]
+fn code_in_reports_of_the_checks_is_no_work() {
+    let report = "mkdir -p htmlcov; cat /proc/sys/kernel/random/uuid >htmlcov/data.js";
+    let sandbox = checked(report);
+    assert_eq!(stop(&sandbox, "finished"), None, "{}", status(&sandbox));
+    assert_eq!(status(&sandbox)["status"], "completed");
+    // Those of an earlier run are there before the checks.
+    let sandbox = checked(&format!("{report}\ngrep -q better app.py"));
+    sandbox.write("app.py", CLEAN);
+    stop(&sandbox, "finished").expect("the check fails");
+    sandbox.write("app.py", FIXED);
+    assert_eq!(stop(&sandbox, "finished"), None, "{}", status(&sandbox));
+    assert_eq!(status(&sandbox)["status"], "completed");
+}
+
+#[test]
+fn reports_that_were_there_before_the_loop_hold_nothing_up() {
+    let sandbox = project();
+    autochecks(&sandbox, "echo \"a = $(date +%s%N)\" >gen/data.py");
+    sandbox.commit();
+    sandbox.write("gen/data.py", "a = 1\n");
+    assert_eq!(start(&sandbox, &["--until", "checks", "--max-iterations", "9"]).code, 0);
+    sandbox.write("app.py", FIXED);
+    assert_eq!(stop(&sandbox, "finished"), None, "{}", status(&sandbox));
+    assert_eq!(status(&sandbox)["status"], "completed");
+}
+
+#[test]
+fn what_checks_make_in_the_place_of_the_work_is_measured() {
+    let sandbox = project();
+    sandbox.write("lib/f.py", "it = 'good'\n");
+    autochecks(&sandbox, "mkdir -p lib; echo \"it = 'BAD'\" >lib/f.py");
+    sandbox.commit();
+    assert_eq!(start(&sandbox, &["--until", "checks", "--max-iterations", "9"]).code, 0);
+    sandbox.write("app.py", FIXED);
+    fs::remove_dir_all(sandbox.path("lib")).expect("ours");
+    let reason = stop(&sandbox, "finished").expect("a file of the work is wrong");
+    assert!(reason.contains("lib/f.py") && reason.contains("badWord"), "{reason}");
+}
+
+#[test]
+fn only_reports_were_made_and_nothing_was_done() {
+    let sandbox = checked("mkdir -p htmlcov; cat /proc/sys/kernel/random/uuid >htmlcov/data.js");
+    sandbox.write("app.py", CLEAN);
+    let reason = stop(&sandbox, "finished").expect("the work is as it was");
+    assert!(reason.contains("No file changed"), "{reason}");
+}
+
+#[test]
 fn a_changed_file_with_an_older_time_is_no_proof_until_it_is_touched() {
     let sandbox = checked("grep -q better app.py");
     sandbox.write("Makefile", "all:\n");
@@ -89,6 +158,23 @@ fn a_changed_file_with_an_older_time_is_no_proof_until_it_is_touched() {
     file().set_modified(SystemTime::now()).expect("ours");
     assert_eq!(stop(&sandbox, "finished"), None, "{}", status(&sandbox));
     assert_eq!(status(&sandbox)["status"], "completed");
+}
+
+#[test]
+fn a_folder_that_is_older_than_the_loop_is_no_proof() {
+    let sandbox = project();
+    sandbox.write("lib/f.py", "it = 'new'\n");
+    sandbox.write("Makefile", "all:\n");
+    let older = sandbox.base().join("older");
+    write_file(&older.join("f.py"), "it = 'old'\n");
+    autochecks(&sandbox, "true");
+    sandbox.commit();
+    assert_eq!(start(&sandbox, &["--until", "checks", "--max-iterations", "9"]).code, 0);
+    sandbox.write("app.py", FIXED);
+    fs::rename(sandbox.path("lib"), sandbox.base().join("newer")).expect("ours");
+    fs::rename(older, sandbox.path("lib")).expect("ours");
+    let reason = stop(&sandbox, "finished").expect("a build may have used an earlier result");
+    assert!(reason.contains("times of files are older") && reason.contains("lib/f.py"), "{reason}");
 }
 
 #[test]

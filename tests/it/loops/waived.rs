@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{lacking_a_test, notice, status, stop};
-use crate::support::{Output, Sandbox};
+use crate::support::{Output, Sandbox, finish};
 use crate::terminal::typed;
 
 /// A loop that is held because a test was removed, and the id of that finding.
@@ -13,6 +13,7 @@ fn held() -> (Sandbox, String) {
     assert!(reason.contains("guard(G01)"), "{reason}");
     let report = sandbox.run(&["guard", "--json"]).json();
     let id = report["findings"][0]["id"].as_str().expect("an id").to_owned();
+    assert!(reason.contains(&format!("at a terminal: moai-ralph guard allow {id}")), "{reason}");
     (sandbox, id)
 }
 
@@ -76,4 +77,26 @@ fn an_unknown_id_is_refused() {
     assert_eq!(refused.code, 1, "{refused:#?}");
     assert!(refused.stderr.contains("no finding of the guard has the id"), "{refused:#?}");
     assert_eq!(sandbox.run(&["guard"]).code, 1);
+}
+
+#[test]
+fn the_user_allows_what_ended_a_loop_and_continues_it_and_the_agent_cannot() {
+    let (sandbox, id) = held();
+    // The finding is against the loop's base, not HEAD.
+    sandbox.commit();
+    let told = notice(&sandbox.hook("stop", &sandbox.payload("Stop")));
+    assert_eq!(status(&sandbox)["status"], "gaming");
+    assert!(told.contains("moai-ralph guard allow ID"), "{told}");
+    let mut command = sandbox.program();
+    command.args(["loop", "resume"]).env("CLAUDECODE", "1");
+    let refused = finish(&mut command, "");
+    assert_ne!(refused.code, 0, "{refused:#?}");
+    assert!(refused.stderr.contains("only the user can resume it"), "{refused:#?}");
+    let allowed = allow(&sandbox, &id, &id, None);
+    assert_eq!(allowed.code, 0, "{allowed:#?}");
+    let resumed = sandbox.run(&["loop", "resume"]);
+    assert_eq!(resumed.code, 0, "{resumed:#?}");
+    let told = notice(&sandbox.hook("stop", &sandbox.payload("Stop")));
+    assert_eq!(status(&sandbox)["status"], "completed", "{told}");
+    assert!(told.contains("was allowed by hand at "), "{told}");
 }

@@ -10,6 +10,7 @@ use crate::exam::{ToolWrite, change_time_ns};
 use crate::guard::guard_run::{GuardRunOptions, run_guard};
 use crate::guard::waivers::WaiverStore;
 use crate::project::Project;
+use crate::stop::check_outputs::CheckOutputs;
 use moai_base::finding::{Finding, Severity};
 use moai_base::foreign_text::one_line;
 use moai_base::hash::ContentHash;
@@ -141,6 +142,7 @@ pub(crate) async fn allow_foreign_findings(
         known: Vec::new(),
         threshold: Severity::Error,
         loop_id: Some(charter.id.clone()),
+        outputs: CheckOutputs::default(),
     };
     let guarded = run_guard(engine, project, wanted).await?;
     let foreign = foreign_findings(engine, project, charter, &guarded.evidence.findings).await;

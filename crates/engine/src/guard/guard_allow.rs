@@ -9,8 +9,11 @@ use crate::loops::override_log;
 use crate::person;
 use crate::project::Project;
 use crate::replies::{INVALID, REFUSED, load_project};
-use moai_base::finding::Severity;
+use crate::stop::check_outputs::CheckOutputs;
+use moai_base::finding::{Finding, Severity};
 use moai_host::callers::own_process;
+use moai_host::store::loops::LoopQuery;
+use moai_loops::state::Status;
 use moai_protocol::control::{CallerContext, CommandReply, GuardAllowRequest};
 
 pub(crate) async fn handle(
@@ -31,13 +34,10 @@ pub(crate) async fn handle(
         Err(reply) => return reply,
     };
     let GuardAllowRequest { id, reason, base } = request;
-    let (goal, known, threshold) = (String::new(), Vec::new(), Severity::Error);
-    let wanted = GuardRunOptions { base, goal, known, threshold, loop_id: None };
-    let guarded = match run_guard(engine, &project, wanted).await {
-        Ok(guarded) => guarded,
+    let finding = match find(engine, &project, &id, base).await {
+        Ok(finding) => finding,
         Err(error) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
     };
-    let finding = guarded.evidence.findings.into_iter().find(|finding| finding.id == id);
     let Some(finding) = finding else {
         return CommandReply::failure(
             REFUSED,
@@ -61,10 +61,45 @@ pub(crate) async fn handle(
     }
 }
 
-/// Records the waiver in every active loop of the root.
+/// The finding against a base; without one, against HEAD or the base of the last loop.
+async fn find(
+    engine: &Arc<Engine>,
+    project: &Project,
+    id: &str,
+    base: Option<String>,
+) -> Result<Option<Finding>, String> {
+    let mut bases = vec![base.clone()];
+    if base.is_none() {
+        let last = engine.store.find_loop(&project.key, &project.root, LoopQuery::Latest).await;
+        let last = last.map_err(|error| error.to_string())?;
+        bases.extend(last.map(|state| state.charter()).map(|it| it.base).filter(Option::is_some));
+    }
+    for base in bases {
+        let wanted = GuardRunOptions {
+            base,
+            goal: String::new(),
+            known: Vec::new(),
+            threshold: Severity::Error,
+            loop_id: None,
+            outputs: CheckOutputs::default(),
+        };
+        let guarded = run_guard(engine, project, wanted).await?;
+        let found = guarded.evidence.findings.into_iter().find(|finding| finding.id == id);
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
+/// Records the waiver in every active loop of the root, and in the last one if it ended as gaming.
 async fn record(engine: &Engine, project: &Project, subject: &str) -> Result<(), String> {
     let active = engine.store.active_loops(&project.key, &project.root).await;
-    for (id, _) in active.map_err(|error| error.to_string())? {
+    let active = active.map_err(|error| error.to_string())?;
+    let last = engine.store.find_loop(&project.key, &project.root, LoopQuery::Latest).await;
+    let last = last.map_err(|error| error.to_string())?;
+    let ended = last.filter(|state| state.status == Status::Gaming).map(|state| state.id);
+    for id in active.into_iter().map(|(id, _)| id).chain(ended) {
         override_log::record_override(engine, project, &id, Some(subject.to_owned())).await?;
     }
     Ok(())

@@ -10,6 +10,7 @@ use crate::guard::waivers::WaiverStore;
 use crate::project::Project;
 use crate::restore::checkpoints;
 use crate::restore::checkpoints::FileSinceStart;
+use crate::stop::check_outputs::CheckOutputs;
 use moai_base::evidence::{Evidence, SensorKind, SensorReading, SkippedFile};
 use moai_base::finding::{Finding, Severity};
 use moai_base::limits::SOURCE_BYTES_MAX;
@@ -32,6 +33,8 @@ pub(crate) struct GuardRunOptions {
     pub(crate) threshold: Severity,
     /// The loop whose first checkpoint is the base in a project without git.
     pub(crate) loop_id: Option<String>,
+    /// Files of the loop's checks, which are no work.
+    pub(crate) outputs: CheckOutputs,
 }
 
 /// Result of the guard for a project.
@@ -73,8 +76,12 @@ fn inspect_changes(
         return Ok(unmeasured(gap.with_remedy("git init")));
     };
     let mut texts = ChangeReader { root: files::RootReader::open(&project.root), skipped };
+    let is_output = |it: &FileDifference| {
+        it.exists && matches!(it.before, TextAtBase::Absent) && wanted.outputs.contains(&it.path)
+    };
+    let differences = differences.into_iter().filter(|it| !is_output(it));
     let mut changes: Vec<SourceChange> =
-        differences.into_iter().filter_map(|difference| texts.change(difference)).collect();
+        differences.filter_map(|difference| texts.change(difference)).collect();
     let own = changes.len();
     changes.extend(texts.companions(&changes));
     let input = GuardInput { changes: &changes, goal: &wanted.goal, base_findings: &wanted.known };

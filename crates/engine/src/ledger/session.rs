@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use crate::ledger::DeferredReport;
+use crate::ledger::known_outputs::KnownOutputs;
 use crate::ledger::passed_checks::PassedChecks;
 use crate::ledger::pending_reports::PendingReports;
 use crate::ledger::transcripts::Spending;
@@ -51,6 +52,8 @@ pub(crate) struct SessionState {
     pub(crate) answered_stop: Option<AnsweredStop>,
     /// Checks that its next Stop need not run again.
     pub(crate) passed_checks: Option<PassedChecks>,
+    /// Files that the checks of its loop made.
+    pub(crate) known_outputs: Option<KnownOutputs>,
     /// Token usage in its transcripts, and how far they have been read.
     pub(crate) spending: Spending,
     /// Files of shell commands that were reported; the disk poll does not report them again.

@@ -5,10 +5,12 @@ use crate::engine::{Engine, now_ms};
 use crate::loops::loop_selection::{
     LoopChangeError, change_loop, failure_reply, loop_reply, no_such_loop, select_loop_to_change,
 };
+use crate::person;
 use crate::project::Project;
+use crate::replies::REFUSED;
 use moai_host::store::loops::LoopQuery;
 use moai_loops::control::{self, NewLimits};
-use moai_loops::state::LoopState;
+use moai_loops::state::{LoopState, Status};
 use moai_protocol::control::{CallerContext, CommandReply, LoopResumeRequest};
 use moai_report::loops;
 
@@ -27,6 +29,14 @@ pub(crate) async fn handle(
         Ok(which) => which,
         Err(reply) => return reply,
     };
+    if person::is_agent(engine, caller) {
+        let found = engine.store.find_loop(&project.key, &project.root, which.clone()).await;
+        if let Ok(Some(ended)) = found
+            && ended.status == Status::Gaming
+        {
+            return CommandReply::failure(REFUSED, &loops::resumed_by_person(&ended.id));
+        }
+    }
     match resume_loop(engine, &project, which, raise).await {
         Ok(Some(state)) => {
             loop_reply(&state, caller, request.select.json, loops::loop_status(&state))

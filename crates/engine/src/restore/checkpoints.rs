@@ -55,6 +55,17 @@ pub(crate) struct TreeSnapshot {
 }
 
 impl TreeSnapshot {
+    /// The folders of files that git tracks; `""` is the root.
+    pub(crate) fn tracked_folders(&self) -> BTreeSet<&str> {
+        let tracked = self.tree.nodes.keys().filter(|path| !self.untracked.contains(*path));
+        tracked.map(folder_of).collect()
+    }
+
+    /// True if a file is here and git tracks it.
+    pub(crate) fn is_tracked(&self, path: &RelPath) -> bool {
+        self.tree.nodes.contains_key(path) && !self.untracked.contains(path)
+    }
+
     /// The files of the work that differ in a later snapshot. Of the untracked ones only code counts:
     /// programs leave reports and caches.
     pub(crate) fn work_changed_in(
@@ -73,6 +84,11 @@ impl TreeSnapshot {
         };
         self.tree.changed_paths(&later.tree).into_iter().filter(|path| !is_output(path)).collect()
     }
+}
+
+/// The folder of a file; `""` is the root.
+pub(crate) fn folder_of(path: &RelPath) -> &str {
+    path.as_str().rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 /// True if two trees differ, apart from specifications, which contain the boxes of a plan, and files that
@@ -177,10 +193,10 @@ pub(crate) async fn work_since_start(
     engine: &Engine,
     project: &Project,
     state: &LoopState,
-    tree: &Result<TreeSnapshot, Gap>,
+    tree: Result<TreeSnapshot, Gap>,
 ) -> WorkChange {
     let snapshot = match tree {
-        Ok(snapshot) => snapshot.clone(),
+        Ok(snapshot) => snapshot,
         Err(gap) => return WorkChange::Unknown(gap.to_string()),
     };
     let (folder, root) = (folder(engine, project), project.root.clone());

@@ -101,7 +101,7 @@ impl<'s> StopConsultation<'s> {
             match next_step(self.state, input, evidence, &self.facts) {
                 StopStep::NeedsJudge => self.facts.judge = self.consult_judges().await.into(),
                 StopStep::NeedsClosingLook => {
-                    let measured = &self.evidence.measurement.work.tree;
+                    let measured = &self.evidence.measurement;
                     let deadline = self.run.schedule.deadline;
                     let look = closing_look(self.run.call, measured, deadline);
                     self.facts.closing_look = look.await.into();

@@ -22,6 +22,7 @@ use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_files;
 use crate::restore::checkpoints;
 use crate::restore::checkpoints::TreeSnapshot;
+use crate::stop::check_outputs::CheckOutputs;
 use crate::stop::passed_checks::{keep_passed, passed_before};
 use crate::stop::schedule::StopSchedule;
 use crate::stop::scope::{StopBase, StopScope, files_of_stop};
@@ -59,6 +60,10 @@ pub(crate) struct WorkMeasurement {
     pub(crate) evidence: Evidence,
     /// HEAD before the measurement and the files during it.
     pub(crate) work: MeasuredWork,
+    /// The scripts whose stamps were taken.
+    scripts: BTreeSet<RelPath>,
+    /// Files that the checks made.
+    outputs: CheckOutputs,
     /// The commit that the loop's changes count from.
     pub(crate) base: Option<String>,
     /// Changes of the exam that others made, one line each.
@@ -82,7 +87,14 @@ pub(crate) async fn collect_stop_evidence(
     }
     let measurement = measure_work(call, state, schedule).await;
     let notes = loop_files::read_loop_notes(&call.project).await;
-    let tree = &measurement.work.tree;
+    let mut tree = measurement.work.tree.clone();
+    if let Ok(files) = &mut tree {
+        let outputs = &measurement.outputs;
+        let made = files.tree.nodes.keys().filter(|path| outputs.made(files, path)).cloned();
+        for path in made.collect::<Vec<RelPath>>() {
+            files.tree.nodes.remove(&path);
+        }
+    }
     let work_change = checkpoints::work_since_start(call.engine, &call.project, state, tree).await;
     StopEvidence { measurement, notes, work_change }
 }
@@ -97,53 +109,90 @@ pub(crate) async fn measure_work(
     let scripts = exam::frozen_scripts(call.engine, &call.project, &state.id).await;
     let before = snapshot_tree(call, &scripts, schedule.deadline).await;
     let passed = passed_before(call, state, &before);
-    let first = measure_once(call, state, schedule, &passed, &scripts).await;
-    let Some(gap) = changed_since(call, &before, &first.work.tree) else {
+    let outputs = CheckOutputs::of_loop(call, state, &before);
+    let first =
+        measure_once(call, state, schedule, MeasurementInput { passed, scripts, outputs }).await;
+    let changed = WorkDifference::find(call, &before, &first.work.tree, &first.outputs);
+    if changed.is_empty() {
+        first.outputs.keep(call, state, &first.work.tree);
         keep_passed(call, state, &first);
         return first;
-    };
+    }
     if first.evidence.verdict() == Verdict::Dirty {
         return first;
     }
-    tracing::info!(%gap, id = state.id, "the work is measured again");
-    let mut second = measure_once(call, state, schedule, &CheckReadings::new(), &scripts).await;
-    if let Some(gap) = changed_since(call, &first.work.tree, &second.work.tree) {
+    tracing::info!(?changed, id = state.id, "the work is measured again");
+    let (passed, scripts) = (CheckReadings::new(), first.scripts);
+    let outputs = first.outputs.of_next_run(&first.work.tree);
+    let mut second =
+        measure_once(call, state, schedule, MeasurementInput { passed, scripts, outputs }).await;
+    let mut again =
+        WorkDifference::find(call, &first.work.tree, &second.work.tree, &second.outputs);
+    second.outputs.take_rewritten(&mut again.files, &changed.files);
+    second.outputs.keep(call, state, &second.work.tree);
+    if !again.is_empty() {
         let clean = SensorReading::clean(CHANGING_FILES_READING, SensorKind::Check, 0);
-        let reading = SensorReading { gap: Some(gap), ..clean };
+        let reading = SensorReading { gap: Some(again.gap()), ..clean };
         add_readings(&mut second.evidence, vec![reading], Vec::new());
     }
     second
 }
 
-/// The gap if files of the work differ between two snapshots. A snapshot that could not be taken is a
-/// gap of its own.
-fn changed_since(
-    call: &HookCall<'_>,
-    before: &Result<TreeSnapshot, Gap>,
-    now: &Result<TreeSnapshot, Gap>,
-) -> Option<Gap> {
-    let (Ok(before), Ok(now)) = (before, now) else { return None };
-    let catalogue = &call.project.workspace.catalogue;
-    let changed = before.work_changed_in(now, &|path| {
-        catalogue.language_of(path).is_some_and(|(_, language, _)| !language.auxiliary)
-    });
-    let moved = before.stamps.moved_in(&before.tree, &now.stamps);
-    let changed: Vec<String> = changed.iter().map(RelPath::to_string).chain(moved).collect();
-    if changed.is_empty() {
-        return None;
+/// Input of one measurement.
+struct MeasurementInput {
+    passed: CheckReadings,
+    scripts: BTreeSet<RelPath>,
+    outputs: CheckOutputs,
+}
+
+/// How two snapshots of the work differ. A snapshot that could not be taken is a gap of its own.
+#[derive(Debug, Default)]
+struct WorkDifference {
+    files: Vec<RelPath>,
+    /// Files and folders that were moved away and back.
+    moved: Vec<String>,
+}
+
+impl WorkDifference {
+    fn find(
+        call: &HookCall<'_>,
+        before: &Result<TreeSnapshot, Gap>,
+        now: &Result<TreeSnapshot, Gap>,
+        outputs: &CheckOutputs,
+    ) -> Self {
+        let (Ok(before), Ok(now)) = (before, now) else { return Self::default() };
+        let catalogue = &call.project.workspace.catalogue;
+        let is_code = |path: &RelPath| {
+            catalogue.language_of(path).is_some_and(|(_, language, _)| !language.auxiliary)
+        };
+        let mut files = before.work_changed_in(now, &is_code);
+        files.retain(|path| !outputs.made(now, path));
+        Self { files, moved: before.stamps.moved_in(&before.tree, &now.stamps, &is_code) }
     }
-    Some(Gap::new(Cause::Superseded, moai_report::loops::changed_while_measured(&changed)))
+
+    fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.moved.is_empty()
+    }
+
+    fn gap(&self) -> Gap {
+        let names = self.files.iter().map(RelPath::to_string).chain(self.moved.iter().cloned());
+        let (detail, remedy) = moai_report::loops::changed_while_measured(names);
+        Gap::new(Cause::Superseded, detail).with_remedy(remedy)
+    }
 }
 
 /// The gap if files of the work have changed since they were measured.
 pub(crate) async fn closing_look(
     call: &HookCall<'_>,
-    measured: &Result<TreeSnapshot, Gap>,
+    measured: &WorkMeasurement,
     deadline: Instant,
 ) -> Option<Gap> {
-    let scripts = measured.as_ref().map(|it| it.stamps.scripts.clone()).unwrap_or_default();
-    match snapshot_tree(call, &scripts, deadline).await {
-        Ok(now) => changed_since(call, measured, &Ok(now)),
+    match snapshot_tree(call, &measured.scripts, deadline).await {
+        Ok(now) => {
+            let outputs = &measured.outputs;
+            let changed = WorkDifference::find(call, &measured.work.tree, &Ok(now), outputs);
+            (!changed.is_empty()).then(|| changed.gap())
+        }
         Err(gap) => Some(gap),
     }
 }
@@ -152,15 +201,15 @@ async fn measure_once(
     call: &HookCall<'_>,
     state: &LoopState,
     schedule: StopSchedule,
-    passed: &CheckReadings,
-    scripts: &BTreeSet<RelPath>,
+    input: MeasurementInput,
 ) -> WorkMeasurement {
+    let MeasurementInput { passed, scripts, outputs } = input;
     let head = head(call).await;
-    let checks = run_checks(call, state, schedule.checks_deadline, passed).await;
+    let checks = run_checks(call, state, schedule.checks_deadline, &passed).await;
     let base = loop_base_commit(&call.project, &state.charter()).await;
     let ((mut evidence, exam_changes), tree) = tokio::join!(
-        measure_sensors(call, state, base.as_deref(), schedule.deadline),
-        snapshot_tree(call, scripts, schedule.deadline),
+        measure_sensors(call, state, base.as_deref(), &outputs, schedule.deadline),
+        snapshot_tree(call, &scripts, schedule.deadline),
     );
     if let Ok(tree) = &tree
         && !checks.readings.is_empty()
@@ -175,6 +224,8 @@ async fn measure_once(
     WorkMeasurement {
         evidence,
         work: MeasuredWork { head, tree },
+        scripts,
+        outputs,
         base,
         exam_changes,
         not_required: checks.not_asked,
@@ -308,6 +359,7 @@ async fn measure_sensors(
     call: &HookCall<'_>,
     state: &LoopState,
     base: Option<&str>,
+    outputs: &CheckOutputs,
     deadline: Instant,
 ) -> (Evidence, Vec<String>) {
     let (engine, project, charter) = (call.engine, &call.project, &state.charter());
@@ -317,11 +369,13 @@ async fn measure_sensors(
         known: Vec::new(),
         threshold: Severity::Error,
         loop_id: Some(state.id.clone()),
+        outputs: outputs.clone(),
     };
     let left = deadline.saturating_duration_since(Instant::now());
     // Leaves the servers a moment to report their own gaps.
     let budget = project.config.stop_budget.min(left.saturating_sub(left / STOP_REPLY_SHARE));
     let (stop_base, base_gap) = read_stop_base(call, state, base).await;
+    let stop_base = StopBase { outputs: outputs.clone(), ..stop_base };
     let (evidence, guarded, exam) = tokio::join!(
         within_deadline(
             deadline,
@@ -367,7 +421,10 @@ async fn read_stop_base(
 ) -> (StopBase, Option<SensorReading>) {
     let is_compared = state.options.baseline != BaselineMode::None;
     match base_of_loop(call.engine, &call.project, &state.charter(), commit).await {
-        Ok(base) => (StopBase { state: Some(Arc::new(base)), is_compared }, None),
+        Ok(base) => {
+            let state = Some(Arc::new(base));
+            (StopBase { state, is_compared, ..StopBase::default() }, None)
+        }
         Err(gap) => {
             tracing::warn!(%gap, id = state.id, "the base of a loop cannot be read");
             let detail = format!("older findings are unknown: {}", gap.detail);
@@ -376,7 +433,7 @@ async fn read_stop_base(
                 gap,
                 ..SensorReading::clean(NO_BASELINE_READING, SensorKind::Scan, 0)
             };
-            (StopBase { state: None, is_compared }, is_compared.then_some(reading))
+            (StopBase { is_compared, ..StopBase::default() }, is_compared.then_some(reading))
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::evidence::work_base::WorkBase;
 use crate::hooks::hook_call::HookCall;
 use crate::ledger::AffectedFiles;
 use crate::project::{NOTEBOOK_UNMEASURED, Project};
+use crate::stop::check_outputs::CheckOutputs;
 use crate::stop::run_as_code::files_run_as_code;
 use moai_base::evidence::SkippedFile;
 use moai_base::limits::{RELATED_FILES_MAX, SESSION_FILES_MAX, STOP_FILES_MAX};
@@ -44,6 +45,8 @@ pub(crate) struct StopBase {
     pub(crate) state: Option<Arc<WorkBase>>,
     /// True if older findings are excluded; otherwise all findings must be fixed.
     pub(crate) is_compared: bool,
+    /// Files of the checks, which are no work.
+    pub(crate) outputs: CheckOutputs,
 }
 
 /// The files that differ from HEAD, were committed since `commit` or written by the session, and
@@ -61,6 +64,7 @@ pub(crate) async fn files_of_stop(
         project: call.project.clone(),
         session: session.clone(),
         base: base.state,
+        outputs: base.outputs,
     };
     if !paths.is_empty() {
         let paths = paths.to_vec();
@@ -95,6 +99,8 @@ fn files_of_work(
 ) -> StopScope {
     let project = &hidden_search.project;
     let mut scope = changed_files(project, work.commit.as_deref());
+    let outputs = hidden_search.new_outputs(&scope.files);
+    scope.files.retain(|path| !outputs.contains(path));
     let written = hidden_search.differing_files(work.written, &scope.files);
     scope.files.extend(written);
     let deleted = hidden_search.reveal(&mut scope, &|_| true);
@@ -177,9 +183,27 @@ struct HiddenFileSearch {
     project: Project,
     session: String,
     base: Option<Arc<WorkBase>>,
+    outputs: CheckOutputs,
 }
 
 impl HiddenFileSearch {
+    /// The files of the checks among these, without those that stood there at the base.
+    fn new_outputs(&self, files: &[RelPath]) -> BTreeSet<RelPath> {
+        let outputs = files.iter().filter(|path| self.outputs.contains(path)).cloned();
+        let mut outputs: BTreeSet<RelPath> = outputs.collect();
+        match self.base.as_deref().filter(|_| !outputs.is_empty()) {
+            Some(base) => {
+                for (path, before) in base.texts(&outputs.clone()) {
+                    if before.hash().is_some() {
+                        outputs.remove(&path);
+                    }
+                }
+                outputs
+            }
+            None => BTreeSet::new(),
+        }
+    }
+
     /// The written files that exist and that git does not list as changed, without those that are as in
     /// the base again: a session that switches branches and back writes thousands.
     fn differing_files(

@@ -1,5 +1,6 @@
-//! Changed files whose modification time is older than their last change. Build tools that compare times
-//! (Cargo, make, Ninja) may then reuse a result of other contents, so the checks may not have run these files.
+//! Changed files whose modification time is older than their last change, or than the loop: these came with a
+//! folder that was moved. Build tools that compare times (Cargo, make, Ninja) may then reuse a result of
+//! other contents, so the checks may not have run these files.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -26,7 +27,10 @@ pub(super) async fn reading(
     if !measured.tree.nodes.keys().any(is_of_build) {
         return None;
     }
-    let older = stale_files(&call.project.root, &start.tree, measured);
+    // The files of an earlier loop may be older than this one.
+    let is_first = state.continues.is_none();
+    let start_ns = if is_first { i128::from(state.created_ms) * 1_000_000 } else { 0 };
+    let older = stale_files(&call.project.root, &start.tree, measured, start_ns);
     if older.is_empty() {
         return None;
     }
@@ -45,15 +49,21 @@ fn is_of_build(path: &RelPath) -> bool {
 }
 
 /// The changed files that build tools may take for unchanged ones. Of new files they have no earlier result.
-fn stale_files(root: &Path, start: &FileTree, measured: &TreeSnapshot) -> Vec<RelPath> {
+fn stale_files(
+    root: &Path,
+    start: &FileTree,
+    measured: &TreeSnapshot,
+    start_ns: i128,
+) -> Vec<RelPath> {
     let now = &measured.tree;
     let is_stale = |path: &RelPath| {
         let (Some(before), Some(node)) = (start.nodes.get(path), now.nodes.get(path)) else {
             return false;
         };
-        let lag_ms = measured.stamps.of_file(path).map_or(0, FileStamp::lag_ms);
+        let stamp = measured.stamps.of_file(path);
+        let is_late = |it: &FileStamp| it.lag_ms() > FILE_WRITE_MS_MAX;
         before.content != node.content
-            && lag_ms > FILE_WRITE_MS_MAX
+            && stamp.is_some_and(|it| is_late(it) || !it.is_modified_since(start_ns))
             && node.kind != FileKind::Link
             && !is_script(&path.under(root))
     };

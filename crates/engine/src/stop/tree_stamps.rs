@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use crate::restore::checkpoints::folder_of;
 use moai_base::path::RelPath;
 use moai_base::tree::{FileKind, FileTree};
 use moai_host::files::{self, FileStamp};
@@ -13,6 +14,7 @@ use moai_host::files::{self, FileStamp};
 pub(crate) struct TreeStamps {
     files: BTreeMap<RelPath, FileStamp>,
     folders: BTreeMap<RelPath, FileStamp>,
+    root: PathBuf,
     /// The root and the folders above it.
     above: BTreeMap<PathBuf, FileStamp>,
     /// Scripts of the exam; checks do not write them.
@@ -31,7 +33,8 @@ impl TreeStamps {
         let stamps = |paths: BTreeSet<RelPath>| {
             files::stamp_files(root, &paths.into_iter().collect::<Vec<RelPath>>())
         };
-        Self { above: above.collect(), folders: stamps(folders), files: stamps(files), scripts }
+        let (above, folders, files) = (above.collect(), stamps(folders), stamps(files));
+        Self { root: root.to_path_buf(), above, folders, files, scripts }
     }
 
     /// The stamp of a file.
@@ -39,36 +42,63 @@ impl TreeStamps {
         self.files.get(path)
     }
 
-    /// The files and folders that were moved between two looks and are back. Tests leave files in folders, and
-    /// a change of permissions looks like a move: neither a folder with new entries counts nor a program.
-    pub(crate) fn moved_in(&self, tree: &FileTree, later: &Self) -> Vec<String> {
-        let kind = |path: &RelPath| tree.nodes.get(path).map(|node| node.kind);
+    /// The code and the folders of code that were moved between two looks and are back, and scripts that were
+    /// written. A move also changes the list of the folder around it; new permissions or hard links do not.
+    /// Tests leave files in any folder, where new permissions look like a move: a program never counts.
+    pub(crate) fn moved_in(
+        &self,
+        tree: &FileTree,
+        later: &Self,
+        is_code: &dyn Fn(&RelPath) -> bool,
+    ) -> Vec<String> {
+        let is_own = |path: &RelPath| is_code(path) || self.scripts.contains(path);
         let files = self.files.iter().filter(|(path, before)| {
             let Some(now) = later.files.get(*path).filter(|now| now != before) else {
                 return false;
             };
             let is_moved = now.is_moved_since(before);
-            match kind(path) {
+            match tree.nodes.get(*path).map(|node| node.kind) {
                 Some(FileKind::Link) => true,
                 Some(FileKind::Program) if is_moved => false,
-                _ => is_moved || self.scripts.contains(*path),
+                _ if is_moved => is_own(path) && self.has_new_list(folder_of(path), later),
+                _ => self.scripts.contains(*path),
             }
         });
-        let folders = moved_folders(&self.folders, &later.folders).map(|path| format!("{path}/"));
-        let above = moved_folders(&self.above, &later.above);
-        let above = above.map(|folder| folder.display().to_string());
+        let with_code: BTreeSet<&str> =
+            self.files.keys().filter(|path| is_own(path)).flat_map(RelPath::folders).collect();
+        let folders = self.folders.iter().filter(|(path, before)| {
+            later.folders.get(*path).is_some_and(|now| now.is_moved_since(before))
+                && with_code.contains(path.as_str())
+                && self.has_new_list(folder_of(path), later)
+        });
+        let folders = folders.map(|(path, _)| format!("{path}/"));
+        let above = self.above.iter().filter(|(folder, before)| {
+            let holder = folder.parent().unwrap_or(folder).to_path_buf();
+            later.above.get(*folder).is_some_and(|now| now.is_moved_since(before))
+                && is_changed(&self.above, &later.above, &holder)
+        });
+        let above = above.map(|(folder, _)| folder.display().to_string());
         files.map(|(path, _)| path.to_string()).chain(folders).chain(above).collect()
+    }
+
+    /// True if entries came into a folder or left it.
+    fn has_new_list(&self, folder: &str, later: &Self) -> bool {
+        match RelPath::parse(folder) {
+            Some(folder) => is_changed(&self.folders, &later.folders, &folder),
+            None => is_changed(&self.above, &later.above, &self.root),
+        }
     }
 }
 
-fn moved_folders<'s, P: Ord>(
-    before: &'s BTreeMap<P, FileStamp>,
-    later: &'s BTreeMap<P, FileStamp>,
-) -> impl Iterator<Item = &'s P> {
-    let is_moved = |(path, stamp): &(&P, &FileStamp)| {
-        later.get(*path).is_some_and(|it| it.is_moved_since(stamp))
-    };
-    before.iter().filter(is_moved).map(|(path, _)| path)
+fn is_changed<P: Ord>(
+    before: &BTreeMap<P, FileStamp>,
+    later: &BTreeMap<P, FileStamp>,
+    folder: &P,
+) -> bool {
+    match (before.get(folder), later.get(folder)) {
+        (Some(before), Some(later)) => later.holds_others_since(before),
+        _ => true,
+    }
 }
 
 #[cfg(test)]
@@ -87,7 +117,8 @@ mod tests {
     fn what_was_moved_away_and_back_shows_and_what_tests_leave_does_not() {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path();
-        for name in ["src/deep/a.py", "t/b.py", "t/run.sh", "t/chk.sh", "c.py", "d.py"] {
+        for name in ["src/deep/a.py", "t/b.py", "t/run.sh", "t/chk.sh", "c.py", "d.py", "docs/e.md"]
+        {
             fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
             fs::write(root.join(name), name).unwrap();
         }
@@ -101,6 +132,7 @@ mod tests {
             ("c.py", FileKind::File),
             ("d.py", FileKind::File),
             ("link.py", FileKind::Link),
+            ("docs/e.md", FileKind::File),
         ] {
             tree.nodes.insert(path(name), FileNode { kind, content: String::new() });
         }
@@ -111,13 +143,26 @@ mod tests {
             fs::rename(root.join("away"), root.join(name)).unwrap();
         };
         let before = look();
-        let moved = || before.moved_in(&tree, &look());
+        let is_code = |path: &RelPath| path.extension().as_deref() == Some("py");
+        let moved = || before.moved_in(&tree, &look(), &is_code);
         assert_eq!(moved(), Vec::<String>::new());
         fs::create_dir(root.join("src/__pycache__")).unwrap();
         fs::write(root.join("t/out.txt"), "x").unwrap();
         fs::write(root.join("d.py"), "d.py").unwrap();
         let mode = fs::Permissions::from_mode(0o755);
         fs::set_permissions(root.join("t/run.sh"), mode).unwrap();
+        assert_eq!(moved(), Vec::<String>::new());
+        let before = look();
+        let moved = || before.moved_in(&tree, &look(), &is_code);
+        fs::hard_link(root.join("src/deep/a.py"), root.join("t/copy.py")).unwrap();
+        for name in ["src", "src/deep", "c.py"] {
+            let mode = fs::metadata(root.join(name)).unwrap().permissions();
+            fs::set_permissions(root.join(name), mode).unwrap();
+        }
+        assert_eq!(moved(), Vec::<String>::new());
+        let before = look();
+        let moved = || before.moved_in(&tree, &look(), &is_code);
+        away_and_back("docs");
         assert_eq!(moved(), Vec::<String>::new());
         away_and_back("src/deep");
         away_and_back("c.py");

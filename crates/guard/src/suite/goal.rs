@@ -139,14 +139,14 @@ impl GoalWords {
         words(name).filter(|word| self.words.contains(word)).collect()
     }
 
-    /// Whether it asks for this very name to go: by all its words, or as it is written.
+    /// True if it asks for this very name to go: by all its words, or as it is written.
     pub(super) fn names(&self, name: &str) -> bool {
         let own: Vec<String> = words(name).filter(|word| names_something(word)).collect();
         let is_written = words(name).nth(1).is_some() && contains_identifier(&self.asked, name);
         is_written || own.len() > 1 && own.iter().all(|word| self.words.contains(word))
     }
 
-    /// Whether it asks for the test of this name to go.
+    /// True if it asks for the test of this name to go.
     pub(super) fn names_test(&self, name: &str) -> bool {
         let mut own = words(name).filter(|word| names_something(word));
         let only = own.next().filter(|_| own.next().is_none());

@@ -386,7 +386,7 @@ fn drops_panic(node: SyntaxNode<'_>) -> bool {
     catches && is_ignored
 }
 
-/// Whether the function around a `go` statement waits for anything outside of it.
+/// True if the function around a `go` statement waits for anything outside of it.
 fn is_awaited(node: SyntaxNode<'_>) -> bool {
     let Some(function) = node.ancestors().find(|it| it.kind() == "function_declaration") else {
         return true;

@@ -53,6 +53,12 @@ impl FileStamp {
         is_same && self.changed_ns != earlier.changed_ns
     }
 
+    /// True if entries came into a folder or left it since an earlier look, or another folder stands there.
+    #[must_use]
+    pub fn holds_others_since(&self, earlier: &Self) -> bool {
+        (self.inode, self.modified_ns) != (earlier.inode, earlier.modified_ns)
+    }
+
     /// Milliseconds between its modification time and its last change.
     #[must_use]
     pub fn lag_ms(&self) -> u64 {

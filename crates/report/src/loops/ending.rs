@@ -222,6 +222,14 @@ fn noticed(state: &LoopState) -> Option<String> {
     (!noticed.is_empty()).then(|| wording::NOTICED.with(state.language(), &[&noticed.join(", ")]))
 }
 
+/// An agent asked to continue a loop that ended because tests or checks were weakened.
+#[must_use]
+pub fn resumed_by_person(id: &str) -> String {
+    format!(
+        "moai-ralph: loop {id} ended because tests or checks were weakened; only the user can resume it"
+    )
+}
+
 /// The data of a loop was removed.
 #[must_use]
 pub fn forgotten(id: &str, checkpoints: usize) -> String {
@@ -235,11 +243,14 @@ pub fn changed_since_completed(state: &LoopState, files: &[String]) -> String {
     wording::CHANGED_SINCE_COMPLETED.with(state.language(), &[&state.id, &names])
 }
 
-/// Why results for these files and folders do not count; a lower-case fragment.
+/// Why results for these files and folders do not count, and the remedy.
 #[must_use]
-pub fn changed_while_measured(names: &[String]) -> String {
+pub fn changed_while_measured(names: impl Iterator<Item = String>) -> (String, String) {
+    let names: Vec<String> = names.collect();
     let names = listed_names(names.iter().map(String::as_str));
-    format!("files changed while they were measured: {names}")
+    let remedy =
+        "end what writes or moves them meanwhile; what checks make belongs in an ignored folder";
+    (format!("files changed while they were measured: {names}"), remedy.to_owned())
 }
 
 /// Why checks may have used older results for these files, and the remedy.

@@ -215,6 +215,15 @@ impl HeldStop<'_> {
                 if is_instruction { INSTRUCTION_CHARS_MAX } else { REASON_LINE_CHARS_MAX };
             let _ = writeln!(text, "  {}", one_line(&finding_line(finding), chars_max));
         }
+        let refreezable = ["G17", "G19"];
+        let of_guard = told
+            .iter()
+            .take(REASON_FINDINGS_MAX)
+            .filter(|it| it.sensor == exam::SENSOR && !refreezable.contains(&it.code.as_str()));
+        let ids: Vec<&str> = of_guard.map(|it| it.id.as_str()).collect();
+        if !ids.is_empty() {
+            push(text, &wording::MAY_BE_ALLOWED.with(self.language, &[&ids.join(", ")]));
+        }
         if let Some(more) = told.len().checked_sub(REASON_FINDINGS_MAX).filter(|more| *more > 0) {
             let more = MORE_FINDINGS.count(self.language, more);
             let more = wording::MORE_BY_CHECK.with(self.language, &[&more, ""]);
@@ -257,13 +266,15 @@ impl HeldStop<'_> {
         }
     }
 
-    /// New gaps since the last Stop, and the number of known ones.
+    /// New gaps since the last Stop and those that hold this one, and the number of the others.
     fn push_gaps(&self, text: &mut String) {
         let known = &self.before.basis.gaps;
         let mut known_count = 0;
         for reading in &self.evidence.readings {
             let Some(gap) = &reading.gap else { continue };
-            if known.contains(&format!("{} ({gap})", reading.sensor)) {
+            let may_close = gap.cause.is_transient() || gap.cause.is_fixable_by_agent();
+            let holds = self.reasons.waiting_gap.is_some() && may_close;
+            if !holds && known.contains(&format!("{} ({gap})", reading.sensor)) {
                 known_count += 1;
                 continue;
             }

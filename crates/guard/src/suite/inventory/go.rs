@@ -35,7 +35,7 @@ pub(super) fn tests<'t>(side: &SourceSide<'t>) -> Vec<TestNode<'t>> {
     found
 }
 
-/// Whether the tool of Go passes a file over, or its folder.
+/// True if the tool of Go passes a file over, or its folder.
 fn is_passed_over(path: &str) -> bool {
     path.split('/').any(|part| part.starts_with(['_', '.']) || part == "testdata")
 }
@@ -136,7 +136,7 @@ fn is_present(tag: &str) -> bool {
     own(system) || own(processor)
 }
 
-/// Whether a constraint about machines may hold on the present one.
+/// True if a constraint about machines may hold on the present one.
 fn may_be_present(constraint: &str) -> bool {
     let may_hold = |tag: &str| {
         let tag = tag.trim_matches(['(', ')', ' ']);

@@ -1,0 +1,101 @@
+//! The code that a loop's checks make and that git neither tracks nor ignores: scripts in reports, generated
+//! modules. It is no work of the loop, and it may differ after every run.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::hooks::hook_call::HookCall;
+use crate::ledger::known_outputs::KnownOutputs;
+use crate::restore::checkpoints::{TreeSnapshot, folder_of};
+use moai_base::path::RelPath;
+use moai_base::verdict::Gap;
+use moai_loops::state::LoopState;
+
+/// Which files the checks made, of those in folders where git tracks nothing: a module next to the sources is
+/// part of the work whoever wrote it. Without git nothing tells them from the work.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CheckOutputs {
+    /// In earlier runs.
+    known: BTreeSet<RelPath>,
+    before: Option<Arc<FilesBeforeRun>>,
+}
+
+/// The files before the present run.
+#[derive(Debug)]
+struct FilesBeforeRun {
+    snapshot: TreeSnapshot,
+    tracked_folders: BTreeSet<String>,
+}
+
+impl FilesBeforeRun {
+    fn may_be_output(&self, path: &RelPath) -> bool {
+        !self.tracked_folders.is_empty()
+            && !self.tracked_folders.contains(folder_of(path))
+            && !self.snapshot.is_tracked(path)
+    }
+}
+
+impl CheckOutputs {
+    /// Those of the loop's earlier Stops, and those of a run that begins with these files. Files that the session
+    /// wrote itself are excluded.
+    pub(super) fn of_loop(
+        call: &HookCall<'_>,
+        state: &LoopState,
+        files: &Result<TreeSnapshot, Gap>,
+    ) -> Self {
+        let mut ledger = call.engine.ledger();
+        let session = ledger.session(&call.input.session_id);
+        let known = session.known_outputs.as_ref().filter(|it| it.loop_id == state.id);
+        let mut known = known.map(|it| it.files.clone()).unwrap_or_default();
+        let (written, _) = session.written(&call.project.root);
+        drop(ledger);
+        known.retain(|path| !written.contains(path));
+        Self { known, before: None }.of_next_run(files)
+    }
+
+    /// The same for a run that begins with these files.
+    pub(super) fn of_next_run(self, files: &Result<TreeSnapshot, Gap>) -> Self {
+        let Ok(snapshot) = files else { return Self::default() };
+        let tracked_folders = snapshot.tracked_folders().into_iter().map(str::to_owned).collect();
+        let before = FilesBeforeRun { snapshot: snapshot.clone(), tracked_folders };
+        let known = self.known.into_iter().filter(|path| before.may_be_output(path)).collect();
+        Self { known, before: Some(Arc::new(before)) }
+    }
+
+    /// True if the checks made a file of these, or took one of theirs away.
+    pub(super) fn made(&self, now: &TreeSnapshot, path: &RelPath) -> bool {
+        self.contains(path) && !now.is_tracked(path)
+    }
+
+    /// True if the checks made a file, if git does not track it.
+    pub(crate) fn contains(&self, path: &RelPath) -> bool {
+        let is_new = |before: &Arc<FilesBeforeRun>| {
+            let tree = &before.snapshot.tree;
+            !tree.nodes.contains_key(path)
+                && !tree.omitted.contains_key(path.as_str())
+                && before.may_be_output(path)
+        };
+        self.known.contains(path) || self.before.as_ref().is_some_and(is_new)
+    }
+
+    /// Takes those out of `files` that may be outputs, because every run left them in another form.
+    pub(super) fn take_rewritten(&mut self, files: &mut Vec<RelPath>, rewritten: &[RelPath]) {
+        let Some(before) = &self.before else { return };
+        let is_made = |path: &RelPath| rewritten.contains(path) && before.may_be_output(path);
+        self.known.extend(files.iter().filter(|path| is_made(path)).cloned());
+        files.retain(|path| !self.known.contains(path));
+    }
+
+    /// Keeps them for the next Stop.
+    pub(super) fn keep(
+        &self,
+        call: &HookCall<'_>,
+        state: &LoopState,
+        now: &Result<TreeSnapshot, Gap>,
+    ) {
+        let Ok(now) = now else { return };
+        let files = now.tree.nodes.keys().filter(|path| self.made(now, path)).cloned().collect();
+        let outputs = KnownOutputs { loop_id: state.id.clone(), files };
+        call.engine.ledger().session(&call.input.session_id).known_outputs = Some(outputs);
+    }
+}
