@@ -19,7 +19,7 @@ use moai_protocol::documents::pipelines::TodoWorktreeEntry;
 
 /// State of a worktree.
 #[derive(Clone, Debug)]
-pub struct WorktreeStand {
+pub struct TodoWorktreeStatus {
     pub tree: TodoWorktree,
     /// Its loop, if it could be read.
     pub state: Option<LoopState>,
@@ -101,9 +101,9 @@ pub fn todo_task(state: &PipelineState, todo: &TodoId) -> String {
 
 /// For the user: a turn ends while TODOs are worked on in worktrees.
 #[must_use]
-pub fn awaits_worktrees(state: &PipelineState, stands: &[WorktreeStand]) -> String {
+pub fn awaits_worktrees(state: &PipelineState, statuses: &[TodoWorktreeStatus]) -> String {
     let head = phrases::AWAITS_WORKTREES.with(language(state), &[&state.id]);
-    format!("{head}\n{}", working_lines(state, stands).trim_end())
+    format!("{head}\n{}", working_lines(state, statuses).trim_end())
 }
 
 /// For the user: the branch that is checked out in the project lacks the merged work.
@@ -131,17 +131,22 @@ pub fn no_worktrees(state: &PipelineState, todos: &[TodoId], reason: &str) -> St
 
 /// A line for each worktree in use; if it is paused, a second one with the remedy.
 #[must_use]
-pub fn working_lines(state: &PipelineState, stands: &[WorktreeStand]) -> String {
+pub fn working_lines(state: &PipelineState, statuses: &[TodoWorktreeStatus]) -> String {
     let mut text = String::new();
-    let is_working = |stand: &&WorktreeStand| stand.tree.stage == WorktreeStage::Working;
-    for stand in stands.iter().filter(is_working) {
-        let _ =
-            writeln!(text, "  {} in {}: {}", stand.tree.todo, place(&stand.tree), standing(stand));
-        if let Some(held) = stand.state.as_ref().filter(|held| held.status == Status::Paused) {
+    let is_working = |status: &&TodoWorktreeStatus| status.tree.stage == WorktreeStage::Working;
+    for status in statuses.iter().filter(is_working) {
+        let _ = writeln!(
+            text,
+            "  {} in {}: {}",
+            status.tree.todo,
+            place(&status.tree),
+            status_text(status)
+        );
+        if let Some(held) = status.state.as_ref().filter(|held| held.status == Status::Paused) {
             let _ = writeln!(text, "{}", pause_line(state, held));
         }
-        if let Some(other) = &stand.heads.other {
-            let back = way_back(&stand.tree.branch, stand.heads.has_branch, other);
+        if let Some(other) = &status.heads.other {
+            let back = way_back(&status.tree.branch, status.heads.has_branch, other);
             let _ =
                 writeln!(text, "{}", phrases::WORKTREE_OFF_BRANCH.with(language(state), &[&back]));
         }
@@ -169,8 +174,8 @@ fn pause_line(state: &PipelineState, held: &LoopState) -> String {
 }
 
 /// The state of the loop in a worktree in use.
-fn standing(stand: &WorktreeStand) -> String {
-    match (&stand.folder, &stand.state) {
+fn status_text(status: &TodoWorktreeStatus) -> String {
+    match (&status.folder, &status.state) {
         (WorktreeFolder::Gone, _) => "the folder is gone".to_owned(),
         (WorktreeFolder::Replaced, _) => {
             "the folder is no worktree of this repository any more".to_owned()
@@ -181,17 +186,17 @@ fn standing(stand: &WorktreeStand) -> String {
         (_, None) => "its loop is gone".to_owned(),
         (_, Some(LoopState { session_id: None, .. })) => "waits for a session".to_owned(),
         (_, Some(held)) => {
-            let (status, now) = (held.status.as_str(), held.current_iteration());
+            let (loop_status, now) = (held.status.as_str(), held.current_iteration());
             let reason = held.pause_reason.map(|reason| format!(" ({})", reason.as_str()));
             let reason = reason.unwrap_or_default();
-            let since = match stand.unmerged {
+            let since = match status.unmerged {
                 commits if commits > 0 && held.status == Status::Completed => {
                     let count = wording::COMMITS.count(MessageLanguage::English, commits);
                     format!("; {count} made since are not merged")
                 }
                 _ => String::new(),
             };
-            format!("{status}{reason}, iteration {now} of {}{since}", held.max_iterations)
+            format!("{loop_status}{reason}, iteration {now} of {}{since}", held.max_iterations)
         }
     }
 }
@@ -221,14 +226,14 @@ pub fn uncommitted(root: &Path, files: &[String]) -> String {
 pub fn ended_lines(state: &PipelineState) -> String {
     let mut text = String::new();
     for tree in &state.worktrees {
-        let stands = match &tree.stage {
+        let outcome = match &tree.stage {
             WorktreeStage::Working => continue,
             WorktreeStage::Merged => "merged".to_owned(),
             WorktreeStage::Unmerged(_) | WorktreeStage::Closed => {
                 format!("not merged: {}", reason_of(state, tree))
             }
         };
-        let _ = writeln!(text, "  {} in {}: {stands}", tree.todo, place(tree));
+        let _ = writeln!(text, "  {} in {}: {outcome}", tree.todo, place(tree));
     }
     text
 }
@@ -236,10 +241,10 @@ pub fn ended_lines(state: &PipelineState) -> String {
 /// For the user: worktrees that are kept because their work is not merged, a line each, with the remedy. When
 /// the pipeline has ended, those that are still used as well.
 #[must_use]
-pub fn left_lines(state: &PipelineState, stands: &[WorktreeStand]) -> Vec<String> {
-    let is_over = |stand: &&WorktreeStand| stand.tree.stage != WorktreeStage::Working;
+pub fn left_lines(state: &PipelineState, statuses: &[TodoWorktreeStatus]) -> Vec<String> {
+    let is_over = |status: &&TodoWorktreeStatus| status.tree.stage != WorktreeStage::Working;
     let mut lines: Vec<String> =
-        stands.iter().filter(is_over).filter_map(|stand| left_line(state, stand)).collect();
+        statuses.iter().filter(is_over).filter_map(|status| left_line(state, status)).collect();
     if !lines.is_empty() {
         lines.push(phrases::LEFT_REMEDY.text_in(language(state)).to_owned());
     }
@@ -247,14 +252,14 @@ pub fn left_lines(state: &PipelineState, stands: &[WorktreeStand]) -> Vec<String
 }
 
 /// The remains of a worktree that is no longer in use; `None` if nothing remains.
-fn left_line(state: &PipelineState, stand: &WorktreeStand) -> Option<String> {
-    let WorktreeStand { tree, folder, heads, unmerged, .. } = stand;
+fn left_line(state: &PipelineState, status: &TodoWorktreeStatus) -> Option<String> {
+    let TodoWorktreeStatus { tree, folder, heads, unmerged, .. } = status;
     let language = language(state);
     let what = match folder {
         _ if *unmerged > 0 => {
             let commits = wording::COMMITS.count(language, *unmerged);
             let reason = match tree.stage {
-                WorktreeStage::Merged if !stand.has_merge => {
+                WorktreeStage::Merged if !status.has_merge => {
                     phrases::MERGE_TAKEN_BACK.text_in(language).to_owned()
                 }
                 _ => reason_of(state, tree),
@@ -341,14 +346,14 @@ pub fn worktree_taken(state: &PipelineState, held: &LoopState) -> String {
 
 /// Why the loop of a worktree ends: its folder is not where it was made.
 #[must_use]
-pub fn folder_is_gone(stand: &WorktreeStand) -> String {
-    let commits = if stand.unmerged == 0 {
+pub fn folder_is_gone(status: &TodoWorktreeStatus) -> String {
+    let commits = if status.unmerged == 0 {
         String::new()
     } else {
-        let count = wording::COMMITS.count(MessageLanguage::English, stand.unmerged);
-        format!("; branch {} has {count} not merged", stand.tree.branch)
+        let count = wording::COMMITS.count(MessageLanguage::English, status.unmerged);
+        format!("; branch {} has {count} not merged", status.tree.branch)
     };
-    one_line(&format!("{}{commits}", standing(stand)), REASON_LINE_CHARS_MAX)
+    one_line(&format!("{}{commits}", status_text(status)), REASON_LINE_CHARS_MAX)
 }
 
 /// Why the loop of a worktree ended without a merge, as a fragment.
@@ -425,7 +430,7 @@ mod tests {
         assert!(!todo_task(&approved(), &todo("9")).contains("check"));
     }
 
-    fn stand(stage: WorktreeStage, folder: WorktreeFolder, unmerged: usize) -> WorktreeStand {
+    fn status(stage: WorktreeStage, folder: WorktreeFolder, unmerged: usize) -> TodoWorktreeStatus {
         let tree = TodoWorktree {
             todo: TodoId::parse("1").expect("an id"),
             root: PathBuf::from("/p.moai-workers/ab"),
@@ -434,11 +439,11 @@ mod tests {
             stage,
         };
         let heads = WorktreeHeads { has_branch: true, other: None };
-        WorktreeStand { tree, state: None, folder, heads, unmerged, has_merge: true }
+        TodoWorktreeStatus { tree, state: None, folder, heads, unmerged, has_merge: true }
     }
 
-    fn left_of(stand: &WorktreeStand) -> String {
-        left_lines(&approved(), std::slice::from_ref(stand)).first().cloned().unwrap_or_default()
+    fn left_of(status: &TodoWorktreeStatus) -> String {
+        left_lines(&approved(), std::slice::from_ref(status)).first().cloned().unwrap_or_default()
     }
 
     #[test]
@@ -446,26 +451,26 @@ mod tests {
         let here = |content: Option<TreeContent>| WorktreeFolder::Here(content);
         let dirty = || here(Some(TreeContent::Uncommitted));
         let stalled = WorktreeStage::Unmerged("stalled".to_owned());
-        let left = left_of(&stand(stalled.clone(), here(None), 1));
+        let left = left_of(&status(stalled.clone(), here(None), 1));
         let named = "  TODO-1 stays in /p.moai-workers/ab (branch gulf/auto-1-ab): 1 commit not merged (stalled)";
         assert_eq!(left, named);
-        let left = left_of(&stand(stalled.clone(), dirty(), 0));
+        let left = left_of(&status(stalled.clone(), dirty(), 0));
         assert!(left.ends_with("changes that are not committed (stalled)"), "{left}");
-        let left = left_of(&stand(WorktreeStage::Merged, WorktreeFolder::OfLaterLoop, 2));
+        let left = left_of(&status(WorktreeStage::Merged, WorktreeFolder::OfLaterLoop, 2));
         assert!(left.ends_with("stays: 2 commits not merged (made after its merge)"), "{left}");
         let moved = WorktreeFolder::MovedTo("/q".into());
-        let left = left_of(&stand(WorktreeStage::Closed, moved, 1));
+        let left = left_of(&status(WorktreeStage::Closed, moved, 1));
         assert!(left.contains("was moved to /q (branch gulf/auto-1-ab): 1 commit"), "{left}");
-        assert_eq!(left_of(&stand(WorktreeStage::Merged, here(None), 0)), "", "it is free");
-        assert_eq!(left_of(&stand(WorktreeStage::Working, dirty(), 3)), "", "it is at work");
+        assert_eq!(left_of(&status(WorktreeStage::Merged, here(None), 0)), "", "it is free");
+        assert_eq!(left_of(&status(WorktreeStage::Working, dirty(), 3)), "", "it is at work");
         let over = PipelineState { phase: PipelinePhase::Ended, ..approved() };
         let used = here(Some(TreeContent::InUse));
-        let lines = left_lines(&over, &[stand(WorktreeStage::Merged, used, 0)]);
+        let lines = left_lines(&over, &[status(WorktreeStage::Merged, used, 0)]);
         assert!(lines[0].ends_with("a program still runs there") && lines.len() == 2, "{lines:?}");
         let ignored = here(Some(TreeContent::Ignored("data.bin".to_owned())));
-        let lines = left_lines(&over, &[stand(WorktreeStage::Merged, ignored, 0)]);
+        let lines = left_lines(&over, &[status(WorktreeStage::Merged, ignored, 0)]);
         assert!(lines[0].ends_with("git ignores are left there (data.bin)"), "{lines:?}");
-        let worktrees = vec![stand(stalled, here(None), 1).tree];
+        let worktrees = vec![status(stalled, here(None), 1).tree];
         let state = PipelineState { worktrees, ..approved() };
         assert_eq!(ended_lines(&state), "  TODO-1 in /p.moai-workers/ab: not merged: stalled\n");
     }
@@ -473,10 +478,10 @@ mod tests {
     #[test]
     fn worktrees_at_work_are_shown_with_what_keeps_them() {
         let here = WorktreeFolder::Here(None);
-        let lines = |stand: WorktreeStand| working_lines(&approved(), &[stand]);
-        let lost = stand(WorktreeStage::Working, here.clone(), 0);
+        let lines = |status: TodoWorktreeStatus| working_lines(&approved(), &[status]);
+        let lost = status(WorktreeStage::Working, here.clone(), 0);
         assert_eq!(lines(lost), "  TODO-1 in /p.moai-workers/ab: its loop is gone\n");
-        let gone = stand(WorktreeStage::Working, WorktreeFolder::Gone, 1);
+        let gone = status(WorktreeStage::Working, WorktreeFolder::Gone, 1);
         assert!(lines(gone.clone()).ends_with("the folder is gone\n"));
         let reason = "the folder is gone; branch gulf/auto-1-ab has 1 commit not merged";
         assert_eq!(folder_is_gone(&gone), reason);
@@ -486,8 +491,10 @@ mod tests {
             note: Some("main has changes".to_owned()),
             ..moai_loops::samples::state()
         };
-        let shown =
-            lines(WorktreeStand { state: Some(paused), ..stand(WorktreeStage::Working, here, 0) });
+        let shown = lines(TodoWorktreeStatus {
+            state: Some(paused),
+            ..status(WorktreeStage::Working, here, 0)
+        });
         assert!(shown.contains("paused (base_in_use)"), "{shown}");
         assert!(
             shown.contains("main has changes. To continue: `moai-ralph loop resume loop-1`"),

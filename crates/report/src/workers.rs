@@ -34,7 +34,7 @@ pub fn status(workers: &[LoopWorker]) -> String {
     let mut text = String::new();
     for LoopWorker { root, branch, state } in workers {
         let branch = branch.as_deref().map_or_else(|| "no branch".to_owned(), sanitized_name);
-        let stands = state.as_ref().map_or_else(
+        let progress = state.as_ref().map_or_else(
             || "no loop".to_owned(),
             |state| {
                 let (status, id) = (state.status.as_str(), &state.id);
@@ -45,7 +45,7 @@ pub fn status(workers: &[LoopWorker]) -> String {
                 )
             },
         );
-        let _ = writeln!(text, "  worker {}: {stands}, {branch}", place(root));
+        let _ = writeln!(text, "  worker {}: {progress}, {branch}", place(root));
     }
     text
 }

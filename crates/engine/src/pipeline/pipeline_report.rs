@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::gate_files::document_faults;
 use super::pipeline_call::PipelineCall;
 use super::todo_worktrees::missing_plan;
-use super::worktree_end::{missed_base, worktree_stands};
+use super::worktree_end::{missed_base, worktree_statuses};
 use crate::loops::loop_files;
 use crate::person;
 use moai_base::foreign_text::one_line;
@@ -52,17 +52,17 @@ pub(super) async fn status(
 /// Whether its loop is paused, the worktrees at work, what stays of the others, and whether the branch here is
 /// the right one.
 async fn standing_text(call: &PipelineCall<'_>, state: &PipelineState) -> String {
-    let stands = worktree_stands(call.engine, &call.project, state).await;
+    let statuses = worktree_statuses(call.engine, &call.project, state).await;
     let held = call.held(state).await;
     let mut text = held.map(|held| paused_lines(state, &held)).unwrap_or_default();
     if let Some(line) = missing_plan(&call.project, state).await {
         let _ = writeln!(text, "{line}");
     }
-    text.push_str(&working_lines(state, &stands));
-    for line in left_lines(state, &stands) {
+    text.push_str(&working_lines(state, &statuses));
+    for line in left_lines(state, &statuses) {
         let _ = writeln!(text, "{line}");
     }
-    let missed = if state.is_active() { missed_base(&call.project, &stands).await } else { None };
+    let missed = if state.is_active() { missed_base(&call.project, &statuses).await } else { None };
     if let Some(missed) = missed {
         let _ =
             writeln!(text, "{}", on_other_branch(state, &missed.base, missed.branch.as_deref()));

@@ -18,7 +18,7 @@ use crate::pipeline::gates::{GateRun, work_digest};
 use crate::pipeline::learnings_files::write_learnings;
 use crate::pipeline::pipeline_end::loop_ending;
 use crate::pipeline::plan_documents::{document_objections, unapproved_documents};
-use crate::pipeline::worktree_end::{close_after_end, worktree_stands};
+use crate::pipeline::worktree_end::{close_after_end, worktree_statuses};
 use crate::project::Project;
 use crate::recall::note::note_drafts;
 use crate::stop::evidence::StopEvidence;
@@ -344,7 +344,7 @@ impl MeasuredPlan {
             let session = decided.session_id.as_deref().unwrap_or_default();
             note_drafts(engine, project, session, observed::pipeline_learnings(&next));
             notices.push(words::ended(&next));
-            notices.extend(left_lines(&next, &worktree_stands(engine, project, &next).await));
+            notices.extend(left_lines(&next, &worktree_statuses(engine, project, &next).await));
         }
         notices
     }

@@ -22,7 +22,7 @@ use crate::pipeline::pipeline_stop::{pipeline_of_loop, with_boxes};
 use crate::pipeline::plan_commands::{commands_of_todo, freeze_commands};
 use crate::pipeline::saved_step::{SavedStep, save_step};
 use crate::pipeline::worker_stop::run_todo;
-use crate::pipeline::worktree_end::{MissedBase, missed_base, worktree_stands};
+use crate::pipeline::worktree_end::{MissedBase, missed_base, worktree_statuses};
 use crate::project::Project;
 use moai_host::git::{branches, hidden_work};
 use moai_host::store::loops::{LoopQuery, SaveOutcome};
@@ -38,7 +38,7 @@ use moai_pipeline::worktrees::{TodoWorktree, WorktreeEnding, WorktreeStage};
 use moai_protocol::hook::HookOutput;
 use moai_report::loops::end_notice;
 use moai_report::notice::not_saved;
-use moai_report::pipeline_worktrees::{self as words, WorktreeFolder, WorktreeStand};
+use moai_report::pipeline_worktrees::{self as words, TodoWorktreeStatus, WorktreeFolder};
 use moai_report::workers::LoopWorker;
 
 /// The branch that worktrees begin with and are merged into: the one that is checked out. The error is the
@@ -75,18 +75,18 @@ pub(crate) async fn answer_stop(
     if pipeline.workers == 0 || pipeline.needs_approval() {
         return None;
     }
-    let stands = worktree_stands(engine, project, &pipeline).await;
-    if let Some(MissedBase { base, branch }) = missed_base(project, &stands).await {
+    let statuses = worktree_statuses(engine, project, &pipeline).await;
+    if let Some(MissedBase { base, branch }) = missed_base(project, &statuses).await {
         let text = words::on_other_branch(&pipeline, &base, branch.as_deref());
         return Some(HookOutput::Notice(text));
     }
     if let Some(output) = pause_if_exam_changed(call, state).await {
         return Some(output);
     }
-    let pipeline = note_ends(call, state, pipeline, &stands, deadline).await?;
+    let pipeline = note_ends(call, state, pipeline, &statuses, deadline).await?;
     let (pipeline, mut notices) = make_worktrees(engine, project, pipeline).await;
-    let stands = worktree_stands(engine, project, &pipeline).await;
-    notices.extend(words::left_lines(&pipeline, &stands));
+    let statuses = worktree_statuses(engine, project, &pipeline).await;
+    notices.extend(words::left_lines(&pipeline, &statuses));
     if pipeline.working_trees().next().is_none() {
         let mut ledger = engine.ledger();
         let session = ledger.session(&call.input.session_id);
@@ -97,7 +97,7 @@ pub(crate) async fn answer_stop(
         }
         return None;
     }
-    let mut texts = vec![words::awaits_worktrees(&pipeline, &stands)];
+    let mut texts = vec![words::awaits_worktrees(&pipeline, &statuses)];
     texts.extend(missing_plan(project, &pipeline).await);
     texts.extend(notices);
     Some(HookOutput::Notice(texts.join("\n")))
@@ -135,19 +135,19 @@ async fn note_ends(
     call: &HookCall<'_>,
     state: &LoopState,
     mut pipeline: PipelineState,
-    stands: &[WorktreeStand],
+    statuses: &[TodoWorktreeStatus],
     deadline: Instant,
 ) -> Option<PipelineState> {
     let (engine, project) = (call.engine, &call.project);
-    let is_working = |stand: &&WorktreeStand| stand.tree.stage == WorktreeStage::Working;
-    for stand in stands.iter().filter(is_working) {
-        let tree = &stand.tree;
-        let is_lost = !matches!(stand.folder, WorktreeFolder::Here(_));
-        let ending = match &stand.state {
+    let is_working = |status: &&TodoWorktreeStatus| status.tree.stage == WorktreeStage::Working;
+    for status in statuses.iter().filter(is_working) {
+        let tree = &status.tree;
+        let is_lost = !matches!(status.folder, WorktreeFolder::Here(_));
+        let ending = match &status.state {
             Some(held) if held.status.is_active() && !is_lost => continue,
             Some(held) if held.status.is_active() => {
                 close_worker(engine, project, &tree.root, &tree.loop_id).await;
-                WorktreeEnding::Unmerged(words::folder_is_gone(stand))
+                WorktreeEnding::Unmerged(words::folder_is_gone(status))
             }
             Some(held) if is_merged_end(project, held, tree).await => {
                 let commands =
@@ -244,13 +244,13 @@ pub(super) async fn worktree_lines(
 ) -> (PipelineState, Vec<String>) {
     let (engine, project) = (call.engine, &call.project);
     let (pipeline, notices) = make_worktrees(engine, project, pipeline).await;
-    let stands = worktree_stands(engine, project, &pipeline).await;
+    let statuses = worktree_statuses(engine, project, &pipeline).await;
     let mut lines = Vec::new();
     if pipeline.working_trees().next().is_some() {
-        lines.push(words::awaits_worktrees(&pipeline, &stands));
+        lines.push(words::awaits_worktrees(&pipeline, &statuses));
     }
     lines.extend(notices);
-    lines.extend(words::left_lines(&pipeline, &stands));
+    lines.extend(words::left_lines(&pipeline, &statuses));
     (pipeline, lines)
 }
 

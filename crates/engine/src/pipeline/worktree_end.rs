@@ -23,7 +23,7 @@ use moai_pipeline::worktrees::{TodoWorktree, WorktreeStage};
 use moai_report::agent::EditText;
 use moai_report::pipeline as pipeline_words;
 use moai_report::pipeline_worktrees::{
-    self as words, TreeContent, WorktreeFolder, WorktreeHeads, WorktreeStand,
+    self as words, TodoWorktreeStatus, TreeContent, WorktreeFolder, WorktreeHeads,
 };
 
 /// Closes the worktrees of a pipeline that has ended, and removes those that hold nothing but merged work.
@@ -146,12 +146,12 @@ pub(crate) async fn taken_text(call: &HookCall<'_>) -> Option<EditText> {
 }
 
 /// The state of the worktrees.
-pub(super) async fn worktree_stands(
+pub(super) async fn worktree_statuses(
     engine: &Engine,
     project: &Project,
     pipeline: &PipelineState,
-) -> Vec<WorktreeStand> {
-    let mut stands = Vec::new();
+) -> Vec<TodoWorktreeStatus> {
+    let mut statuses = Vec::new();
     for (at, tree) in pipeline.worktrees.iter().enumerate() {
         let which = LoopQuery::Id(tree.loop_id.clone());
         let found = engine.store.find_loop(&project.key, &tree.root, which).await;
@@ -187,9 +187,9 @@ pub(super) async fn worktree_stands(
             (WorktreeFolder::Here(Some(TreeContent::Uncommitted)), heads, 0, true)
         });
         let (tree, state) = (tree.clone(), held);
-        stands.push(WorktreeStand { tree, state, folder, heads, unmerged, has_merge });
+        statuses.push(TodoWorktreeStatus { tree, state, folder, heads, unmerged, has_merge });
     }
-    stands
+    statuses
 }
 
 /// The branch into which a loop is merged.
@@ -237,12 +237,15 @@ pub(super) struct MissedBase {
 
 /// The base of a worktree with merged work that HEAD of the project does not contain: a measurement there
 /// would not cover that work.
-pub(super) async fn missed_base(project: &Project, stands: &[WorktreeStand]) -> Option<MissedBase> {
-    let branches = stands.iter().filter_map(|stand| {
+pub(super) async fn missed_base(
+    project: &Project,
+    statuses: &[TodoWorktreeStatus],
+) -> Option<MissedBase> {
+    let branches = statuses.iter().filter_map(|status| {
         let may_be_merged =
-            matches!(stand.tree.stage, WorktreeStage::Working | WorktreeStage::Merged);
-        let base = base_of(stand.state.as_ref()).filter(|_| may_be_merged)?;
-        Some((stand.tree.branch.clone(), base))
+            matches!(status.tree.stage, WorktreeStage::Working | WorktreeStage::Merged);
+        let base = base_of(status.state.as_ref()).filter(|_| may_be_merged)?;
+        Some((status.tree.branch.clone(), base))
     });
     let branches: Vec<(String, String)> = branches.collect();
     if branches.is_empty() {
@@ -299,7 +302,7 @@ pub(super) async fn cancelled_text(
     project: &Project,
     pipeline: &PipelineState,
 ) -> String {
-    let stands = worktree_stands(engine, project, pipeline).await;
-    let left = words::left_lines(pipeline, &stands);
+    let statuses = worktree_statuses(engine, project, pipeline).await;
+    let left = words::left_lines(pipeline, &statuses);
     [vec![pipeline_words::cancelled(pipeline)], left].concat().join("\n")
 }
