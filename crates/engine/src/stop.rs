@@ -7,7 +7,7 @@ pub(crate) mod completed_work;
 pub(crate) mod consult;
 pub(crate) mod cooldown;
 pub(crate) mod evidence;
-mod last_words;
+mod final_message;
 pub(crate) mod passed_checks;
 mod repeated_stop;
 mod run_as_code;
@@ -89,7 +89,7 @@ pub(crate) async fn handle(mut call: HookCall<'_>) -> HookOutput {
     let waited = Duration::from_millis(waited_ms);
     let schedule = StopSchedule::from_config(started_at, waited, &call.project.config);
     if is_active {
-        last_words::complete(&mut call).await;
+        final_message::complete(&mut call).await;
         return repeated_stop::answer_once(call, state, schedule).await;
     }
     let mut run = StopRun { call: &call, input: stop_input(&call), schedule };

@@ -3,7 +3,7 @@
 
 use crate::edit::changed_on_disk;
 use crate::hooks::hook_call::{HookAnswer, HookCall, with_deferred_reports};
-use crate::pipeline::take_back::note_interruption;
+use crate::pipeline::shell_undo::note_interruption;
 use crate::recall::note::note;
 use crate::recall::recorder::{NotedCommand, NotedEventKind};
 use moai_report::contributions::ContributionOrigin;

@@ -14,7 +14,7 @@ use crate::exam;
 use crate::exam::ToolWrite;
 use crate::hooks::hook_call::{HookAnswer, HookCall, edit_text, with_deferred_reports};
 use crate::pipeline::person_answer;
-use crate::pipeline::take_back::take_back_writes;
+use crate::pipeline::shell_undo::undo_writes;
 use crate::project::{NOTEBOOK_UNMEASURED, Project};
 use crate::recall::note::note;
 use crate::recall::recorder::{NotedEdit, NotedEventKind};
@@ -34,7 +34,7 @@ pub(crate) async fn handle(call: HookCall<'_>) -> HookAnswer {
     let has_batches = call.input.host.profile().event(HookEvent::PostToolBatch).is_some();
     let edits: Vec<FileEdit> = call.input.edits().to_vec();
     let mut texts = feedback_on(&call, &edits).await;
-    texts.extend(Box::pin(take_back_writes(&call)).await);
+    texts.extend(Box::pin(undo_writes(&call)).await);
     // If no event follows the last call of a message, each call reports the other changes itself.
     if edits.is_empty() || !has_batches {
         note_other_writes(&call, &edits).await;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_elsewhere::active_loop_anywhere;
-use crate::pipeline::{take_back, write_guard};
+use crate::pipeline::{shell_undo, write_guard};
 use crate::protection::{
     WrittenPath, changes_hooks, first_protected, person_only_call, swept_by_git, written_paths,
 };
@@ -42,7 +42,7 @@ pub(crate) async fn handle(call: &HookCall<'_>) -> HookOutput {
     if let Some((one, place)) = first_protected(&written, &protected) {
         return HookOutput::Deny(notice::write_denied(&one.named, place.words()));
     }
-    take_back::note_call(call);
+    shell_undo::note_call(call);
     let found = active_loop_anywhere(engine, caller, project, &input.session_id).await;
     let Some((loop_project, state)) = found else {
         let refused = write_guard::refused_in_other_session(engine, project, input, &written).await;
@@ -76,7 +76,7 @@ pub(crate) async fn handle(call: &HookCall<'_>) -> HookOutput {
     }
     let refused = write_guard::refused_write(engine, &loop_project, &state, input, &written).await;
     if refused.is_none() {
-        take_back::note_command(call, &loop_project, &state).await;
+        shell_undo::note_command(call, &loop_project, &state).await;
     }
     refused.unwrap_or_default()
 }

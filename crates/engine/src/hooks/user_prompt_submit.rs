@@ -9,7 +9,7 @@ use crate::hooks::hook_call::{HookAnswer, HookCall, with_deferred_reports};
 use crate::loops::lost_loops;
 use crate::loops::session_loop::{checks_of_loop, loop_of_session};
 use crate::pipeline::commands as pipeline_commands;
-use crate::pipeline::take_back::note_interruption;
+use crate::pipeline::shell_undo::note_interruption;
 use crate::pipeline::worktree_end::{closed_notice, ended_with_pipeline, taken_text};
 use crate::recall::prompt_record::recall_for_prompt;
 use crate::stop::completed_work;

@@ -12,7 +12,7 @@ use crate::pipeline::approved_exam;
 use crate::pipeline::helper_stop;
 use crate::pipeline::pipeline_stop::{command_reading, pipeline_of_loop, with_boxes};
 use crate::pipeline::saved_step::{SavedStep, save_step};
-use crate::pipeline::take_back::note_interruption;
+use crate::pipeline::shell_undo::note_interruption;
 use crate::project::Project;
 use crate::stop::schedule::StopSchedule;
 use moai_loops::exam::ExamRole;

@@ -73,7 +73,7 @@ pub(crate) async fn note_command(call: &HookCall<'_>, project: &Project, state: 
 
 /// After a tool call: restores the files that a shell command changed and its agent may not write; the text
 /// lists them.
-pub(crate) async fn take_back_writes(call: &HookCall<'_>) -> Option<EditText> {
+pub(crate) async fn undo_writes(call: &HookCall<'_>) -> Option<EditText> {
     let HookCall { engine, project, input, .. } = call;
     if !is_asked(project) {
         return None;
@@ -96,7 +96,7 @@ pub(crate) async fn take_back_writes(call: &HookCall<'_>) -> Option<EditText> {
     let command = EndedCommand { begun, after, start_ms, is_shared };
     let paths: BTreeSet<RelPath> =
         records.iter().filter_map(|record| RelPath::parse(&record.path)).collect();
-    let outcomes = take_back(call, &member, command, paths).await;
+    let outcomes = undo(call, &member, command, paths).await;
     for record in &mut records {
         if let Some(outcome) = outcomes.get(record.path.as_str()) {
             record.outcome = outcome.clone();
@@ -161,7 +161,7 @@ fn is_changed_since(root: &Path, path: &RelPath, since_ns: i128) -> bool {
 }
 
 /// Restores these paths, all or none of those without an obstacle.
-async fn take_back(
+async fn undo(
     call: &HookCall<'_>,
     member: &PipelineMember,
     command: EndedCommand,
@@ -207,7 +207,7 @@ async fn take_back(
 }
 
 /// The changes to write, and the checkpoint with the contents that they replace.
-struct TakeBackPlan {
+struct UndoPlan {
     store: CheckpointStore,
     changes: RestoreChanges,
     checkpoint: String,
@@ -218,21 +218,17 @@ fn keep_and_plan(
     command: EndedCommand,
     owner: &str,
     paths: BTreeSet<RelPath>,
-) -> Result<TakeBackPlan, String> {
+) -> Result<UndoPlan, String> {
     let EndedCommand { begun, after, .. } = command;
     let restore = CheckpointRestore::of_paths(begun.before, after, paths);
     let changes = restore.remaining_changes(store)?;
     let checkpoint = restore.keep_present(store, &store.list()?, owner)?;
-    Ok(TakeBackPlan { store: store.clone(), changes, checkpoint })
+    Ok(UndoPlan { store: store.clone(), changes, checkpoint })
 }
 
 /// Writes all files or none; returns the name of the checkpoint.
-async fn apply(
-    call: &HookCall<'_>,
-    project: &Project,
-    plan: TakeBackPlan,
-) -> Result<String, String> {
-    let TakeBackPlan { store, changes, checkpoint } = plan;
+async fn apply(call: &HookCall<'_>, project: &Project, plan: UndoPlan) -> Result<String, String> {
+    let UndoPlan { store, changes, checkpoint } = plan;
     if !changes.set.changes.is_empty() {
         let (set, reach) = (changes.set.clone(), WriteReach::OwnRepository);
         let applied = change_journal::apply_changes(call.engine, project, set, reach).await;
