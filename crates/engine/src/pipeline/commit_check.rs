@@ -129,7 +129,7 @@ async fn check_commits(
     let _lock = lock.map_err(|gap| gap.to_string())?;
     let made = MergeWorkTree::make(run.engine, run.project, &commits[*first].id, deadline).await;
     let place = made.map_err(|run| one_line(&git_message(&run), GAP_CHARS_MAX))?;
-    let checkout = CommitCheckout::of(run, &place, deadline).await;
+    let checkout = CommitCheckout::prepare(run, &place, deadline).await;
     let mut checked = Ok(());
     for at in open {
         let failing = commits[last].check.as_ref().map(|check| &check.failed);
@@ -161,7 +161,7 @@ struct CommitCheckout<'c> {
 }
 
 impl<'c> CommitCheckout<'c> {
-    async fn of(run: &'c CommitRun<'c>, place: &MergeWorkTree, deadline: Instant) -> Self {
+    async fn prepare(run: &'c CommitRun<'c>, place: &MergeWorkTree, deadline: Instant) -> Self {
         let root = run.project.root.clone();
         let status = read_git(move || branches::work_tree_status(&root)).await;
         let canonical = run.project.root.canonicalize().unwrap_or(run.project.root.clone());
