@@ -35,7 +35,7 @@ pub(super) struct CliArgs {
     /// Show hints as well
     #[arg(short, long, global = true, help_heading = "Global options", conflicts_with = "quiet")]
     pub(super) verbose: bool,
-    /// When to colour text
+    /// When to color text
     #[arg(long, global = true, help_heading = "Global options", value_enum, default_value_t = ColorMode::Auto, value_name = "WHEN")]
     pub(super) color: ColorMode,
     #[command(subcommand)]
@@ -95,10 +95,10 @@ pub(super) enum CliCommand {
     /// Hook of an agent client: JSON on stdin, JSON or nothing on stdout, always exits with 0
     Hook {
         /// session-start, user-prompt-submit, user-prompt-expansion, pre-tool-use, post-tool-use,
-        /// post-tool-batch, stop, subagent-stop, pre-compact or session-end [default: the event that
-        /// the input names]
+        /// post-tool-batch, stop, subagent-stop, pre-compact or session-end [default: the event in
+        /// the input]
         event: Option<String>,
-        /// The client that calls: claude-code, codex, copilot or opencode [default: the input tells]
+        /// The calling client: claude-code, codex, copilot or opencode [default: detected from the input]
         #[arg(long)]
         host: Option<String>,
     },
@@ -108,14 +108,14 @@ pub(super) enum CliCommand {
     /// Manage the background process that keeps language servers running; it starts on demand
     #[command(subcommand)]
     Daemon(DaemonCommand),
-    /// Show which server handles each language of the project, what is missing, and whether daemon and databases are sound
+    /// Show each language's server, what is missing, and whether daemon and databases are healthy
     Doctor(DoctorArgs),
-    /// Register the hooks with an agent client, or take them back; only for a person
+    /// Register the hooks with an agent client, or remove them; only for a person
     Init(InitArgs),
     /// Show or set options
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Let the programs run that the project names or contains
+    /// Trust a project: allow its own programs to run
     Trust(TrustArgs),
     /// Serve the engine's tools to an agent over MCP on stdio
     Mcp,
@@ -141,13 +141,13 @@ pub(super) enum ConfigCommand {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct InitArgs {
-    /// The client; Claude Code needs none of this with the plugin
+    /// The client; Claude Code with the plugin does not need this
     #[arg(long, value_enum)]
     pub(super) host: HostArg,
     /// For all projects of the user instead of this one
     #[arg(long)]
     pub(super) user: bool,
-    /// Take back what was written; other content of the files stays
+    /// Remove moai-ralph's entries; keep everything else
     #[arg(long)]
     pub(super) remove: bool,
 }
@@ -407,11 +407,11 @@ pub(super) enum DaemonCommand {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct DoctorArgs {
-    /// Run the conformance probes against the installed servers instead, or only against those of
-    /// the given languages
+    /// Run the conformance probes against the installed servers, or only those of the given
+    /// languages
     #[arg(long, value_name = "LANG", num_args = 0.., value_delimiter = ',')]
     pub(super) servers: Option<Vec<String>>,
-    /// Show instead which agent clients the hooks are registered with, whether the user has approved them, and when each last ran
+    /// Show which agent clients have the hooks, whether the user approved them, and when each last ran
     #[arg(long, conflicts_with = "servers")]
     pub(super) hosts: bool,
 }

@@ -217,6 +217,38 @@ fn every_command_line_shown_is_accepted() {
     assert!(count >= 80, "only {count} command lines");
 }
 
+/// A clone in CI: the last commit adds an error and weakens a test, and nothing differs from HEAD.
+fn ci_checkout() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("app.py", "def run(code):\n    return eval(code)\n");
+    sandbox.write("test_app.py", "def test_run():\n    assert run('1') == 1\n");
+    let known = sandbox.run(&["scan", "--write-baseline", "known.json"]);
+    assert_eq!(known.code, 0, "{known:#?}");
+    sandbox.commit();
+    sandbox.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    sandbox.write("more.py", "def run(code):\n    return eval(code)\n");
+    sandbox.write("test_app.py", "def test_run():\n    assert run('1')\n");
+    sandbox.commit();
+    sandbox
+}
+
+#[test]
+fn the_ci_recipe_fails_on_what_the_last_commit_added() {
+    let sandbox = ci_checkout();
+    for name in ["README.md", "README.ko.md"] {
+        let fences = fences(&read(name));
+        let recipe = fences.iter().find(|(_, body)| body.contains("--format github"));
+        let (_, recipe) = recipe.unwrap_or_else(|| panic!("{name} has no recipe for CI"));
+        let lines = command_lines(&format!("```sh\n{recipe}\n```"));
+        assert_eq!(lines.len(), 3, "{name}: {lines:?}");
+        for line in lines {
+            let arguments: Vec<&str> = line.iter().map(String::as_str).collect();
+            let output = sandbox.run(&arguments);
+            assert_eq!(output.code, 1, "{name}: {line:?}: {output:#?}");
+        }
+    }
+}
+
 /// The document without its generated parts.
 fn without_tables(text: &str) -> String {
     let mut is_generated = false;
@@ -282,6 +314,40 @@ fn every_slash_command_and_detector_is_documented() {
     let rows = guard.lines().filter_map(|line| line.strip_prefix("| `G")?.get(..2));
     let documented: BTreeSet<String> = rows.map(|number| format!("G{number}")).collect();
     assert_eq!(documented, tables::detectors());
+}
+
+/// The sources of the program, with strings that continue on the next line joined.
+fn sources() -> String {
+    let mut text = read("crates/lsp/lsp.json");
+    for folder in ["crates", "src"] {
+        for file in tables::files_below(&Path::new(CHECKOUT).join(folder), "rs") {
+            let source = fs::read_to_string(file).expect("a source can be read");
+            let mut parts = source.split("\\\n");
+            text.push_str(parts.next().unwrap_or_default());
+            parts.for_each(|part| text.push_str(part.trim_start()));
+        }
+    }
+    text
+}
+
+#[test]
+fn the_reasons_in_the_table_are_those_that_the_program_gives() {
+    let text = read("docs/troubleshooting.md");
+    let (_, table) = text.split_once("## Reasons for \"not measured\"").expect("the table");
+    let rows = table.lines().take_while(|line| !line.starts_with("## "));
+    let cells: Vec<&str> =
+        rows.filter_map(|row| row.strip_prefix("| `")?.split(" | ").next()).collect();
+    assert!(cells.len() >= 15, "{cells:?}");
+    let sources = sources();
+    let mut unknown = Vec::new();
+    for reason in cells.iter().flat_map(|cell| cell.split('`').step_by(2)) {
+        // What follows the colon is a remedy or an output; names and numbers vary.
+        let detail = reason.split(": ").next().unwrap_or_default();
+        let parts = detail.split(|letter: char| letter == '…' || letter.is_ascii_digit());
+        let fixed = parts.filter(|part| part.trim().len() > 3);
+        unknown.extend(fixed.filter(|part| !sources.contains(part)).map(str::to_owned));
+    }
+    assert!(unknown.is_empty(), "the program says nothing of this: {unknown:#?}");
 }
 
 #[test]
@@ -432,8 +498,19 @@ fn the_map_names_every_crate_and_only_modules_that_exist() {
         let names = lines.filter_map(|line| line.strip_prefix("moai-")?.split_once('.'));
         assert_eq!(imported, names.map(|(name, _)| name).collect(), "{row}");
     }
+    for name in ["engine", "host"] {
+        for file in fs::read_dir(crates.join(name).join("src")).expect("sources").flatten() {
+            let file = file.file_name().to_string_lossy().into_owned();
+            let Some(module) = file.strip_suffix(".rs") else { continue };
+            let is_private = module == "lib" || module.starts_with("test_");
+            let is_named = spans.contains(&format!("{name}::{module}"))
+                || spans.contains(&format!("crates/{name}/src/{file}"));
+            assert!(is_private || is_named, "the map does not name {name}::{module}");
+        }
+    }
     // `scan::engine` is a module of the crate `scan`, or an item of the module before it.
-    for span in spans.iter().filter(|span| span.contains("::")) {
+    let more = self::spans(&read("docs/internals/modules.md"));
+    for span in spans.iter().chain(&more).filter(|span| span.contains("::")) {
         let parts: Vec<&str> = span.split("::").collect();
         if !names.contains(parts[0]) {
             continue;

@@ -56,7 +56,7 @@ pub fn host_limits(host: &HostProfile) -> Vec<String> {
     let mut limits = Vec::new();
     if host.held_turn == HeldTurn::PluginPrompt {
         limits.push(format!(
-            "{}: a one-shot run cannot be held; a session that stays open goes on with a new prompt",
+            "{}: a one-shot run cannot be held; a session that stays open continues with a new prompt",
             host.title
         ));
     }

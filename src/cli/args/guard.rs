@@ -35,7 +35,7 @@ pub(in crate::cli) struct AllowArgs {
     /// Id of the finding, as shown by --json
     #[arg(value_name = "FINDING-ID")]
     pub(in crate::cli) id: String,
-    /// Why the finding is acceptable
+    /// Reason why the finding is acceptable
     #[arg(long, value_name = "TEXT", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(in crate::cli) reason: String,
     /// Commit to compare with; without it HEAD, then the base of the last loop

@@ -41,7 +41,7 @@ pub(in crate::cli) enum LoopCommand {
 pub(in crate::cli) struct RefreezeArgs {
     #[command(flatten)]
     pub(in crate::cli) select: LoopSelectArgs,
-    /// Accept while the session is at work; the loop pauses at its next Stop
+    /// Accept while the session is running; the loop pauses at its next Stop
     #[arg(long)]
     pub(in crate::cli) now: bool,
 }

@@ -9,46 +9,46 @@ use moai_base::limits::MEMORY_HITS_MAX;
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum MemoryCommand {
-    /// Find observations; words of a question, names, paths and codes, in English or Korean
+    /// Search observations by words, names, paths and codes, in English or Korean
     Search(MemorySearchArgs),
     /// Show what happened around an observation
     Timeline {
         /// Id of the observation
         id: String,
     },
-    /// Show observations completely
+    /// Show observations in full
     Get {
         /// Ids of observations
         #[arg(required = true, value_name = "ID")]
         ids: Vec<String>,
     },
-    /// Remember a text for later sessions of this project
+    /// Store a note for later sessions of this project
     Add(MemoryAddArgs),
     /// Forget observations, in backups too; shows a preview without --apply
     Forget(MemoryForgetArgs),
-    /// Show size and counts, and how much of what agents were shown was used
+    /// Show size, counts, and how many recalled observations the agents used
     Status {
         #[command(flatten)]
         scope: ProjectScopeArgs,
     },
-    /// Read observations from a file with one JSON object a line
+    /// Import observations from a file with one JSON object per line
     Import {
         /// The file; - reads stdin
         file: PathBuf,
     },
-    /// Print observations, one JSON object a line, as import reads them
+    /// Print observations, one JSON object per line, as import reads them
     Export {
         #[command(flatten)]
         scope: ProjectScopeArgs,
         #[command(flatten)]
         filter: ObservationFilterArgs,
     },
-    /// Copy the memory into its folder of backups, or to a new file
+    /// Back up the memory to its backup folder, or to a new file
     Backup {
         /// The new file
         file: Option<PathBuf>,
     },
-    /// Replace the memory by a backup; shows a preview without --apply
+    /// Replace the memory with a backup; shows a preview without --apply
     Restore {
         /// The backup [default: the newest]
         file: Option<PathBuf>,
@@ -62,14 +62,14 @@ pub(in crate::cli) enum MemoryCommand {
 pub(in crate::cli) struct MemorySearchArgs {
     /// What to look for
     pub(in crate::cli) query: String,
-    /// How much to show: 1 a line each, 2 what happened around them, 3 all of their text
+    /// Detail: 1 one line each, 2 with the events around them, 3 full text
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
     pub(in crate::cli) layer: u8,
     #[command(flatten)]
     pub(in crate::cli) scope: ProjectScopeArgs,
     #[command(flatten)]
     pub(in crate::cli) filter: ObservationFilterArgs,
-    /// Most hits
+    /// Maximum number of results
     #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MEMORY_HITS_MAX as u64))]
     pub(in crate::cli) limit: u64,
     /// Show how the query was read, and the parts of the scores
@@ -92,38 +92,38 @@ pub(in crate::cli) struct ObservationFilterArgs {
     /// Only observations of this type, such as fix or decision; several: fix,decision
     #[arg(long = "type", value_name = "TYPE", value_delimiter = ',')]
     pub(in crate::cli) types: Vec<String>,
-    /// Not older: an age (7d, 12h), a date or a time
+    /// Since: an age (7d, 12h), a date or a time
     #[arg(long, value_name = "TIME")]
     pub(in crate::cli) since: Option<String>,
-    /// Not younger: an age, a date or a time
+    /// Until: an age, a date or a time
     #[arg(long, value_name = "TIME")]
     pub(in crate::cli) until: Option<String>,
-    /// About a file, or about files below a folder, relative to the root
+    /// Only those about this file, or files below this folder, relative to the root
     #[arg(long, value_name = "PATH")]
     pub(in crate::cli) path: Option<String>,
-    /// About this code of a finding, such as TS2345
+    /// Only those about this finding code, such as TS2345
     #[arg(long, value_name = "CODE")]
     pub(in crate::cli) code: Option<String>,
-    /// Of sessions in this worktree: the name of its folder, or a path
+    /// Only those of sessions in this worktree: the name of its folder, or a path
     #[arg(long, value_name = "WORKTREE")]
     pub(in crate::cli) worktree: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct MemoryAddArgs {
-    /// What to remember; the first line is the title, and - reads stdin
+    /// The note; its first line is the title, and - reads stdin
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub(in crate::cli) text: String,
-    /// Its type, such as decision
+    /// Type of the note, such as decision
     #[arg(long = "type", default_value = "note", value_name = "TYPE")]
     pub(in crate::cli) kind: String,
-    /// A file that it is about, relative to the root; may be repeated
+    /// A file that the note is about, relative to the root; repeatable
     #[arg(long = "path", value_name = "PATH")]
     pub(in crate::cli) files: Vec<String>,
-    /// A code that it is about; may be repeated
+    /// A finding code that the note is about; repeatable
     #[arg(long = "code", value_name = "CODE")]
     pub(in crate::cli) codes: Vec<String>,
-    /// Show it to everyone who shares the memory (memory.url); otherwise it is yours alone
+    /// Share it with everyone who uses the memory (memory.url); otherwise it is private
     #[arg(long)]
     pub(in crate::cli) team: bool,
 }
@@ -133,7 +133,7 @@ pub(in crate::cli) struct MemoryForgetArgs {
     /// Ids of observations
     #[arg(value_name = "ID", conflicts_with_all = ["query", "types", "since", "until", "path", "code", "worktree"])]
     pub(in crate::cli) ids: Vec<String>,
-    /// Those that say all of this
+    /// Observations matching every term
     #[arg(long, value_name = "QUERY")]
     pub(in crate::cli) query: Option<String>,
     #[command(flatten)]

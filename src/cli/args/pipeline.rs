@@ -7,11 +7,11 @@ use clap::{Args, Subcommand, ValueEnum};
 pub(in crate::cli) enum PipelineCommand {
     /// Start a pipeline: the agent writes a plan, and works once it is approved
     Start(PipelineStartArgs),
-    /// Approve the plan, at a terminal; its commands are frozen, and then it may only grow
+    /// Approve the plan (at a terminal): freezes its commands; later changes may only add to it
     Approve(PipelineSelectArgs),
-    /// Answer a question that only a person answers, at a terminal
+    /// Answer an open question (terminal only)
     Answer {
-        /// The question, as `pipeline status` names it: `TODO-2/AC-2`, `D-1`
+        /// The question, as `pipeline status` shows it: `TODO-2/AC-2`, `D-1`
         question: String,
         /// Whether you agree
         #[arg(value_enum)]
@@ -24,25 +24,25 @@ pub(in crate::cli) enum PipelineCommand {
     Status(PipelineSelectArgs),
     /// End the pipeline and its loop; files stay as they are
     Cancel(PipelineSelectArgs),
-    /// Continue a pipeline that has ended without success, with a new loop
+    /// Continue a pipeline that ended without success, in a new loop
     Resume {
         #[command(flatten)]
         select: PipelineSelectArgs,
-        /// The session that continues it [default: the next one in this project]
+        /// Session that continues it [default: the next one in this project]
         #[arg(long, value_name = "ID")]
         session: Option<String>,
-        /// End as partial when so many more tokens are used
+        /// Token limit, counted from now; the pipeline ends as `partial`
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
         max_tokens: Option<u64>,
     },
-    /// Report what the engine's own runs showed for each TODO, requirement and commit
+    /// Report the results of the engine's own runs for each TODO, requirement and commit
     Report(PipelineSelectArgs),
-    /// Show the text of a pull request with the evidence for each requirement
+    /// Show a pull request text with the evidence for each requirement
     #[command(name = "pr")]
     PullRequest {
         #[command(flatten)]
         select: PipelineSelectArgs,
-        /// Let gh open it; only for a person
+        /// Open it with gh; only for a person
         #[arg(long)]
         create: bool,
     },
@@ -50,13 +50,13 @@ pub(in crate::cli) enum PipelineCommand {
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct PipelineStartArgs {
-    /// How much of a pipeline the goal needs
+    /// Kind of pipeline
     #[arg(long, value_enum, default_value_t = PipelineKindArg::Full, value_name = "KIND")]
     pub(in crate::cli) kind: PipelineKindArg,
-    /// What is to be reached
+    /// The goal
     #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub(in crate::cli) goal: String,
-    /// The session that works on it [default: the next one in this project]
+    /// Session that works on it [default: the next one in this project]
     #[arg(long, value_name = "ID")]
     pub(in crate::cli) session: Option<String>,
     /// Let the main agent write source files itself, for a host without subagents
@@ -65,7 +65,7 @@ pub(in crate::cli) struct PipelineStartArgs {
     /// Work on up to N independent TODOs at the same time, each in a worktree of its own (1 to 8)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=8))]
     pub(in crate::cli) workers: Option<u32>,
-    /// End as partial when so many tokens are used
+    /// Token limit; the pipeline ends as `partial`
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(in crate::cli) max_tokens: Option<u64>,
 }
@@ -74,17 +74,17 @@ pub(in crate::cli) struct PipelineStartArgs {
 pub(in crate::cli) enum PersonAnswerArg {
     /// You agree
     Yes,
-    /// You do not
+    /// You do not agree
     No,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum PipelineKindArg {
-    /// A plan, the work, gates, and rounds of fixes
+    /// Plan, work, gates and rounds of fixes
     Full,
-    /// A plan, the work, and its end
+    /// Plan and work, without gates
     Small,
-    /// Three attempts at one fault, without a plan
+    /// Up to three attempts to fix one bug, without a plan
     Bugfix,
 }
 

@@ -152,7 +152,7 @@ fn cell(text: &str) -> String {
 pub(super) struct CommandHelp {
     /// The words after the program's name; empty: the program itself.
     pub(super) words: Vec<String>,
-    /// The first line of the help.
+    /// The first paragraph of the help.
     about: String,
     /// Arguments and options with their descriptions.
     parameters: Vec<(String, String)>,
@@ -184,7 +184,8 @@ fn add_commands(sandbox: &Sandbox, words: &[String], found: &mut Vec<CommandHelp
         let mut parameters = section(&help, "Arguments:");
         parameters.extend(section(&help, "Options:"));
         parameters.extend(section(&help, "Global options:"));
-        let about = help.lines().next().unwrap_or_default().to_owned();
+        let about: Vec<&str> = help.lines().take_while(|line| !line.is_empty()).collect();
+        let about = about.join(" ");
         found.push(CommandHelp { words: words.to_vec(), about, parameters });
     }
     for (name, _) in section(&help, "Commands:") {
@@ -337,17 +338,21 @@ fn language_table(rules: &[Rule]) -> String {
     table("| language | id | extensions | servers, preferred first | companions | rules |", rows)
 }
 
+/// A dash where the scan has no rules for a language.
+fn rule_count(rules: &[Rule], language: &str) -> String {
+    match rules_of(rules, language).len() {
+        0 => "–".to_owned(),
+        count => count.to_string(),
+    }
+}
+
 fn short_language_table(rules: &[Rule]) -> String {
     let rows = languages().into_iter().map(|(id, language)| {
         let mut servers = server_names(&language.servers);
         if !language.companions.is_empty() {
             servers = format!("{servers} + {}", server_names(&language.companions));
         }
-        let rules = match rules_of(rules, id).len() {
-            0 => "–".to_owned(),
-            count => count.to_string(),
-        };
-        vec![language.name.clone(), servers, rules]
+        vec![language.name.clone(), servers, rule_count(rules, id)]
     });
     table("| language | language servers | structural rules |", rows)
 }
@@ -361,7 +366,7 @@ fn korean_language_table(rules: &[Rule]) -> String {
             .into_iter()
             .filter(|(_, language)| language.servers.iter().any(is_server_verified) == is_verified);
         let names: Vec<String> = selected
-            .map(|(id, language)| format!("{} {}", language.name, rules_of(rules, id).len()))
+            .map(|(id, language)| format!("{} {}", language.name, rule_count(rules, id)))
             .collect();
         names.join(", ")
     };
