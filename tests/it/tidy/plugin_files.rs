@@ -116,6 +116,59 @@ fn files_below(base: &Path, part: &str) -> Vec<String> {
     found
 }
 
+/// Second names of commands, with the command whose file they repeat.
+const ALIASES: &[(&str, &str)] = &[
+    ("moai-plan", "alfred"),
+    ("uam", "alfred"),
+    ("uam-answer", "pipeline-answer"),
+    ("uam-cancel", "pipeline-cancel"),
+    ("uam-compound", "moai-sync"),
+    ("uam-resume", "pipeline-resume"),
+    ("uam-run", "moai-run"),
+    ("uam-status", "pipeline-status"),
+];
+
+/// Commands with a front matter of their own and the instructions of another one.
+const SAME_INSTRUCTIONS: &[(&str, &str)] = &[("uam-small", "alfred")];
+
+/// Front matter, without its marks, and instructions.
+fn command_parts(path: &str) -> (String, String) {
+    let text = fs::read_to_string(Path::new(CHECKOUT).join(path)).expect("a command");
+    let parts = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n"));
+    let (front, body) = parts.unwrap_or_else(|| panic!("{path} has no front matter"));
+    (front.to_owned(), body.to_owned())
+}
+
+/// The files of the second names, as the first ones make them.
+fn alias_files() -> Vec<(String, String)> {
+    let mut expected = Vec::new();
+    let path = |name: &str| format!("commands/{name}.md");
+    for (alias, name) in ALIASES {
+        let (front, body) = command_parts(&path(name));
+        let mut lines: Vec<String> = front.lines().map(str::to_owned).collect();
+        for line in lines.iter_mut().filter(|line| line.starts_with("description: ")) {
+            *line = format!("{line} (another name for /{name})");
+        }
+        expected.push((path(alias), format!("---\n{}\n---\n{body}", lines.join("\n"))));
+    }
+    for (command, name) in SAME_INSTRUCTIONS {
+        let (front, _) = command_parts(&path(command));
+        let (_, body) = command_parts(&path(name));
+        expected.push((path(command), format!("---\n{front}\n---\n{body}")));
+    }
+    expected
+}
+
+fn check_aliases(checkout: &Path) {
+    for (path, text) in alias_files() {
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            write_file(&checkout.join(&path), &text);
+        }
+        let written = fs::read_to_string(checkout.join(&path)).expect("ours");
+        assert_eq!(written, text, "UPDATE_DOCS=1 writes {path}");
+    }
+}
+
 /// The commands as skills of Codex, which knows no slash commands. Elsewhere they would appear twice.
 const SKILLS: &str = ".codex-plugin/skills";
 
@@ -169,6 +222,7 @@ fn check_skills(checkout: &Path) {
 #[test]
 fn the_published_folder_is_the_plugin_and_nothing_else() {
     let checkout = Path::new(CHECKOUT);
+    check_aliases(checkout);
     check_skills(checkout);
     let published = checkout.join("plugin");
     let parts = PLUGIN_PARTS.iter().flat_map(|part| files_below(checkout, part));
