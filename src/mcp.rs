@@ -124,7 +124,7 @@ impl ServerHandler for McpServer {
     ) -> Result<CustomResult, ErrorData> {
         let method = request.method;
         if method == UNFIT_PARAMETERS {
-            return Err(ErrorData::invalid_params("the parameters are no object", None));
+            return Err(ErrorData::invalid_params("the parameters are not an object", None));
         }
         if SERVED_METHODS.contains(&method.as_str()) {
             let message = format!("the parameters of {method} do not fit its schema");

@@ -10,9 +10,9 @@ use serde_json::json;
 use crate::support::{Output, Sandbox, silent_daemon};
 
 const BLIND: &str = "[moai-ralph] blind: ";
-const ADVICE: &str = "; until this is mended, ";
+const ADVICE: &str = "; until this is fixed, ";
 /// Without a daemon the hook does as much as it can by itself.
-const PARTLY: &str = "only what needs no language server is checked: moai-ralph doctor";
+const PARTLY: &str = "only checks without language servers run: moai-ralph doctor";
 const NOTHING: &str = "nothing is checked: moai-ralph doctor";
 const HARMFUL: &str = "import pickle\nword = pickle.loads(b'')\n";
 

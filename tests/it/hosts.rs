@@ -527,15 +527,15 @@ fn a_folder_without_end_is_no_project_and_does_not_release_a_loop() {
             answer(&session.call(&payload))
         };
         let told = at("UserPromptSubmit", json!({"prompt": "go"})).to_string();
-        assert!(told.contains("is no project"), "{}: {told}", folder.display());
+        assert!(told.contains("is not a project"), "{}: {told}", folder.display());
         let told = at("UserPromptSubmit", json!({"prompt": "go on"}));
         assert_eq!(told, Value::Null, "once is enough");
         let refused = at("UserPromptSubmit", json!({"prompt": "/moai-loop fix it"}));
-        assert!(refused["reason"].to_string().contains("is no project"), "{refused}");
+        assert!(refused["reason"].to_string().contains("is not a project"), "{refused}");
         assert_eq!(at("Stop", json!({})), Value::Null);
         let mut doctor = sandbox.program();
         let doctor = finish(doctor.current_dir(&folder).arg("doctor"), "");
-        assert!(doctor.stderr.contains("is no project"), "{doctor:#?}");
+        assert!(doctor.stderr.contains("is not a project"), "{doctor:#?}");
     }
     session.prompt("/moai-loop fix it --max-iterations 5 --completion-promise DONE");
     let mut stop = session.payload("Stop");
@@ -629,7 +629,7 @@ fn the_first_change_by_a_shell_in_a_session_without_a_prompt_is_told() {
         let session = HostSession::new(&sandbox, host);
         sandbox.write("app.py", DIRTY);
         let told = context(host, &session.call(&session.payload("PostToolUse-Bash")));
-        assert!(told.contains("whoever changed them") && told.contains("app.py"), "{host}: {told}");
+        assert!(told.contains("author unknown") && told.contains("app.py"), "{host}: {told}");
         assert!(!told.contains("introduced"), "nobody knows: {told}");
     }
 }

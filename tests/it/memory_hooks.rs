@@ -191,7 +191,7 @@ fn a_damaged_memory_is_told_once() {
         // A start does not wait long for a cold daemon; then the next hook tells it.
         let told = eventually(PATIENCE, || {
             let told = sandbox.hook("session-start", &start).stdout;
-            told.contains("the memory was damaged").then_some(told)
+            told.contains("the memory database was damaged").then_some(told)
         });
         told.expect("a notice")
     };
@@ -203,7 +203,7 @@ fn a_damaged_memory_is_told_once() {
     assert_eq!(sandbox.run(&["memory", "status"]).stderr, "", "once");
     fs::remove_dir_all(sandbox.base().join("state/memory/backups")).expect("removed");
     let told = damage("two");
-    assert!(told.contains("there is no sound backup, so it begins empty"), "{told}");
+    assert!(told.contains("no intact backup exists, so it starts empty"), "{told}");
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn state_settings_and_plugin_are_never_edited() {
     let marks = sandbox.path(".git/moai-ralph/loops/a").display().to_string();
     for path in [&state, &hooks, &settings, &options, &record, &marks] {
         let reason = denied(&edit(&sandbox, path));
-        assert!(reason.contains("agents do not change"), "{reason}");
+        assert!(reason.contains("agents must not change"), "{reason}");
         denied(&bash(&sandbox, &format!("echo '{{}}' > {path}")));
         denied(&bash(&sandbox, &format!("python3 -c \"open('{path}', 'w')\"")));
         free(&bash(&sandbox, &format!("cat {path} | jq .")));
@@ -191,7 +191,7 @@ fn tools_of_servers_do_not_write_what_the_hosts_own_tools_may_not() {
     };
     for (tool, arguments) in writes(&settings) {
         let reason = denied(&mcp(&sandbox, tool, arguments));
-        assert!(reason.contains("agents do not change"), "{tool}: {reason}");
+        assert!(reason.contains("agents must not change"), "{tool}: {reason}");
     }
     denied(&mcp(
         &sandbox,

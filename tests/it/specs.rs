@@ -105,7 +105,7 @@ fn what_is_missing_or_unknown_is_not_called_clean() {
     let unknown = spec(&sandbox, &["check", "SPEC-AUTH-009"]);
     assert_eq!(unknown.code, 3, "{unknown:?}");
     let wrong = spec(&sandbox, &["check", "$(id)"]);
-    assert!(wrong.code == 3 && wrong.stderr.contains("is no id"), "{wrong:?}");
+    assert!(wrong.code == 3 && wrong.stderr.contains("invalid id"), "{wrong:?}");
     sandbox.write(".moai/specs/login/spec.md", SPEC);
     let skipped = spec(&sandbox, &["check"]);
     assert_eq!(skipped.code, 4, "{skipped:?}");

@@ -98,7 +98,7 @@ fn text_of(fields: &Map<String, Value>, name: &str) -> Result<Option<String>, St
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),
         Some(Value::Number(number)) => Ok(Some(number.to_string())),
-        Some(_) => Err(format!("`{name}` is no text")),
+        Some(_) => Err(format!("`{name}` is not a text")),
     }
 }
 
@@ -109,7 +109,7 @@ fn count_of(fields: &Map<String, Value>, name: &str) -> u32 {
 }
 
 fn texts_of(fields: &Map<String, Value>, name: &str) -> Result<Option<Vec<String>>, String> {
-    let wrong = || format!("`{name}` is no list of texts");
+    let wrong = || format!("`{name}` is not a list of texts");
     match fields.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Array(items)) => {
@@ -235,8 +235,8 @@ mod tests {
         assert!(fault("{\"title\":").starts_with("not JSON"));
         assert_eq!(fault("[1]"), "not a JSON object");
         assert!(fault(r#"{"title":" ","body":""}"#).contains("neither"));
-        assert_eq!(fault(r#"{"title":{"a":1}}"#), "`title` is no text");
-        assert_eq!(fault(r#"{"title":"x","files":"a"}"#), "`files` is no list of texts");
+        assert_eq!(fault(r#"{"title":{"a":1}}"#), "`title` is not a text");
+        assert_eq!(fault(r#"{"title":"x","files":"a"}"#), "`files` is not a list of texts");
     }
 
     #[test]

@@ -14,8 +14,8 @@ pub fn default_options(error: &str) -> String {
 #[must_use]
 pub fn no_project(folder: &Path) -> String {
     format!(
-        "{} is no project: it has neither .git nor .moai, and is too large to look through. Start the agent \
-         in the folder of a project, or mark this one as a project with `git init` or `mkdir .moai`",
+        "{} is not a project: it has neither .git nor .moai, and is too large to scan. Start the agent in \
+         the folder of a project, or mark this one as a project with `git init` or `mkdir .moai`",
         sanitized_name(&folder.display().to_string())
     )
 }
@@ -42,17 +42,17 @@ pub enum DaemonOutage {
 pub fn daemon_outage(reason: &str, outage: DaemonOutage) -> String {
     let what = match outage {
         DaemonOutage::Nothing => "nothing is checked",
-        DaemonOutage::Unanswered => "a hook without an answer reports nothing",
-        DaemonOutage::WithoutServers => "only what needs no language server is checked",
+        DaemonOutage::Unanswered => "hooks that get no answer report nothing",
+        DaemonOutage::WithoutServers => "only checks without language servers run",
     };
-    format!("[moai-ralph] blind: {reason}; until this is mended, {what}: moai-ralph doctor")
+    format!("[moai-ralph] blind: {reason}; until this is fixed, {what}: moai-ralph doctor")
 }
 
 /// The daemon was stopped by a signal until a hook let it continue.
 #[must_use]
 pub fn continued_daemon() -> String {
-    "[moai-ralph] the daemon did not answer, because a signal had stopped it (SIGSTOP), and was made to \
-     continue; if you did not stop it, a program of this session may have: moai-ralph daemon status"
+    "[moai-ralph] the daemon did not answer because a signal had stopped it (SIGSTOP); it was continued. If you \
+     did not stop it, a program of this session may have: moai-ralph daemon status"
         .to_owned()
 }
 
@@ -73,10 +73,10 @@ pub fn recovered(
     );
     what + &match backup_time(backup_ms) {
         Some(at) => format!(
-            "it was restored from the backup of {at}, and what its loops did after that is lost: \
+            "it was restored from the backup of {at}; later changes to its loops are lost: \
              moai-ralph loop status"
         ),
-        None => "there is no sound backup, so its loops are lost".to_owned(),
+        None => "no intact backup exists, so its loops are lost".to_owned(),
     }
 }
 
@@ -87,12 +87,10 @@ pub fn memory_recovered(damage: &str, aside: Option<&Path>, backup_ms: Option<u6
         Some(aside) => format!("was damaged ({damage}) and was moved to {aside}"),
         None => "was missing although it has backups".to_owned(),
     };
-    let what = format!("[moai-ralph] the database of the memory {what}; ");
+    let what = format!("[moai-ralph] the memory database {what}; ");
     what + &match backup_time(backup_ms) {
-        Some(at) => format!(
-            "it was restored from the backup of {at}, and what it learned after that is lost"
-        ),
-        None => "there is no sound backup, so it begins empty".to_owned(),
+        Some(at) => format!("it was restored from the backup of {at}; later observations are lost"),
+        None => "no intact backup exists, so it starts empty".to_owned(),
     }
 }
 
@@ -106,8 +104,8 @@ fn backup_time(backup_ms: Option<u64>) -> Option<String> {
 pub fn team_memory_lost(reason: &str) -> String {
     let reason = sanitized_name(reason);
     format!(
-        "[moai-ralph] the memory of the team is not available: {reason}. Until it is, new observations \
-         are kept in a file and stored later, and the memory of this machine is shown."
+        "[moai-ralph] the team memory is not available: {reason}. Until it is, new observations are \
+         kept in a file and stored later, and recall uses the memory of this machine."
     )
 }
 
@@ -116,8 +114,8 @@ pub fn team_memory_lost(reason: &str) -> String {
 pub fn team_memory_refused(reason: &str) -> String {
     let reason = sanitized_name(reason);
     format!(
-        "[moai-ralph] the memory of the team is not used: {reason}. The memory of this machine is \
-         used instead."
+        "[moai-ralph] the team memory is not used: {reason}. The memory of this machine is used \
+         instead."
     )
 }
 
@@ -126,8 +124,8 @@ pub fn team_memory_refused(reason: &str) -> String {
 pub fn write_denied(path: &str, what: &str) -> String {
     let path = sanitized_name(path);
     format!(
-        "[moai-ralph] denied: {path} is part of {what}, which agents do not change. Ask the user to \
-         change it, or go on without it."
+        "[moai-ralph] denied: {path} is part of {what}, which agents must not change. Ask the user to \
+         change it, or continue without it."
     )
 }
 
@@ -136,14 +134,14 @@ pub fn write_denied(path: &str, what: &str) -> String {
 pub fn command_denied(command: &str) -> String {
     let command = sanitized_name(command);
     format!(
-        "[moai-ralph] denied: `{command}` is not for agents. Ask the user to run it, or go on without it."
+        "[moai-ralph] denied: `{command}` is not for agents. Ask the user to run it, or continue without it."
     )
 }
 
 /// A question to the user with answers that the agent has filled in is denied.
 #[must_use]
 pub fn answers_are_the_users() -> String {
-    "[moai-ralph] denied: only the user answers. Ask again without `answers`.".to_owned()
+    "[moai-ralph] denied: only the user may answer. Ask again without `answers`.".to_owned()
 }
 
 /// A tool call that would write a file of the frozen exam is denied; `role` is its role in the exam.
@@ -152,23 +150,23 @@ pub fn exam_write_denied(path: &str, role: &str, loop_id: &str) -> String {
     let path = sanitized_name(path);
     format!(
         "[moai-ralph] denied: {path} ({role}) is frozen while loop {loop_id} runs, because it decides \
-         whether the loop is done. Do the task without changing it; if it is wrong, say so, and the \
-         user can change it and accept the change."
+         whether the loop is done. Do the task without changing it; if it is wrong, tell the user, \
+         who can change it and accept the change."
     )
 }
 
 /// Without the store it is unknown whether a loop holds this session.
 #[must_use]
 pub fn no_store(error: &str) -> String {
-    format!("[moai-ralph] loops cannot be looked up, so this Stop is not held: {error}")
+    format!("[moai-ralph] loops cannot be read, so this Stop is not held: {error}")
 }
 
 /// A Stop could not be decided in time.
 #[must_use]
 pub fn undecided(error: &str) -> String {
     format!(
-        "[moai-ralph] this Stop was not decided and is not held: {error}; a loop of this session \
-         stays unchanged (moai-ralph loop status)"
+        "[moai-ralph] this Stop could not be decided and is not held: {error}; the loop of this \
+         session is unchanged (moai-ralph loop status)"
     )
 }
 
@@ -177,7 +175,7 @@ pub fn undecided(error: &str) -> String {
 pub fn overtaken(loop_id: &str) -> String {
     format!(
         "[moai-ralph] loop {loop_id} is still running, but other Stops changed it during every \
-         measurement of this one, so it is not held"
+         measurement for this one, so it is not held"
     )
 }
 
@@ -192,8 +190,8 @@ pub fn not_saved(loop_id: &str, error: &str) -> String {
 pub fn installed_packages(places: &str) -> String {
     let places = sanitized_name(places);
     format!(
-        "[moai-ralph] packages in {places} were installed since the loop started: the checks run \
-         what was installed"
+        "[moai-ralph] packages in {places} were installed since the loop started; the checks use \
+         them"
     )
 }
 

@@ -457,7 +457,9 @@ mod tests {
         let left = left_of(&status(stalled.clone(), dirty(), 0));
         assert!(left.ends_with("changes that are not committed (stalled)"), "{left}");
         let left = left_of(&status(WorktreeStage::Merged, WorktreeFolder::OfLaterLoop, 2));
-        assert!(left.ends_with("stays: 2 commits not merged (made after its merge)"), "{left}");
+        let gone =
+            "no longer exists (branch gulf/auto-1-ab): 2 commits not merged (made after its merge)";
+        assert!(left.ends_with(gone), "{left}");
         let moved = WorktreeFolder::MovedTo("/q".into());
         let left = left_of(&status(WorktreeStage::Closed, moved, 1));
         assert!(left.contains("was moved to /q (branch gulf/auto-1-ab): 1 commit"), "{left}");

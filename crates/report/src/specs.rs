@@ -51,7 +51,7 @@ fn list_line(entry: &SpecListEntry) -> String {
 fn skipped_lines(skipped: &[String]) -> String {
     let line = |folder: &String| {
         let folder = sanitized_name(folder);
-        format!("not read: {folder} (its name is no id, such as SPEC-AUTH-001)\n")
+        format!("not read: {folder} (its name is not an id such as SPEC-AUTH-001)\n")
     };
     skipped.iter().map(line).collect()
 }

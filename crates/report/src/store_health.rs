@@ -59,7 +59,7 @@ impl ExaminedStore {
     pub fn entry(&self, now_ms: i64) -> StoreHealthEntry {
         let (state, reason) = match &self.condition {
             StoreCondition::Absent => ("none", None),
-            StoreCondition::Missing => ("missing", Some("the file is gone".to_owned())),
+            StoreCondition::Missing => ("missing", Some("the file is missing".to_owned())),
             StoreCondition::Sound => ("ok", None),
             StoreCondition::ReadOnly => {
                 ("locked", Some("nothing can be written there, so nothing new is kept".to_owned()))
@@ -102,7 +102,9 @@ impl ExaminedStore {
                 format!("its next use replaces it by the newest sound backup: {use_it}")
             }
             (StoreCondition::Missing | StoreCondition::Damaged(_), None) => {
-                format!("there is no backup: its next use moves it aside and begins anew: {use_it}")
+                format!(
+                    "there is no backup: its next use moves it aside and starts empty: {use_it}"
+                )
             }
             (StoreCondition::Newer, _) => {
                 "update moai-ralph, then: moai-ralph daemon stop".to_owned()

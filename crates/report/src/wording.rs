@@ -5,7 +5,7 @@ use moai_base::finding::{Finding, Severity};
 use moai_loops::framework::MessageLanguage;
 
 /// A text in both languages. Its placeholders `{0}`, `{1}` … are numbered because the word order
-/// differs.
+/// differs. `{0:을}` is the Korean particle that follows part 0.
 pub(super) struct BilingualPhrase {
     english: &'static str,
     korean: &'static str,
@@ -31,9 +31,15 @@ impl BilingualPhrase {
         while let Some((before, after)) = rest.split_once('{') {
             text.push_str(before);
             let Some((number, after)) = after.split_once('}') else { break };
+            let (number, particle) = number.split_once(':').unwrap_or((number, ""));
             let part = number.parse::<usize>().ok().and_then(|number| parts.get(number));
-            let lines = part.copied().unwrap_or_default().lines();
-            text.push_str(&lines.collect::<Vec<_>>().join(" "));
+            debug_assert!(part.is_some(), "no part {number} for {:?}", self.english);
+            let part = part.copied().unwrap_or_default();
+            if particle.is_empty() {
+                text.push_str(&part.lines().collect::<Vec<_>>().join(" "));
+            } else {
+                text.push_str(particles::particle_after(part, particle));
+            }
             rest = after;
         }
         text.push_str(rest);
@@ -101,6 +107,7 @@ macro_rules! phrases {
 }
 
 pub(crate) mod approvals;
+mod particles;
 pub(crate) mod pipelines;
 pub(crate) mod worktrees;
 
@@ -140,7 +147,7 @@ phrases!(EDITS {
         "디스크에서 {0} 변경됨. 다음 Stop이나 moai-ralph check에서 측정합니다";
     HEAD_MOVED:
         "HEAD moved to {0}: {1} changed on disk; measured at the next Stop or by moai-ralph check",
-        "HEAD가 {0}로 이동하면서 디스크에서 {1} 변경됨. 다음 Stop이나 moai-ralph check에서 측정합니다";
+        "HEAD가 {0}{0:으로} 이동하면서 디스크에서 {1} 변경됨. 다음 Stop이나 moai-ralph check에서 측정합니다";
     CUT: "… truncated: {0}", "… 생략: {0}";
     SEE_CHECK: "see moai-ralph check", "전체는 moai-ralph check";
     SEE_CHECKS:
@@ -206,7 +213,7 @@ phrases!(REASONS {
     GOES_ON_FORCED:
         "[moai-ralph] loop {0}: everything measured is clean. All iterations were requested, so \
          {1} of {2} begins: look for improvements and keep everything clean.",
-        "[moai-ralph] 루프 {0}: 측정 결과가 모두 깨끗합니다. 모든 반복을 실행하도록 설정되어 반복 {1}/{2}를 시작합니다. 더 나아질 점을 찾되 \
+        "[moai-ralph] 루프 {0}: 측정 결과가 모두 깨끗합니다. 모든 반복을 실행하도록 설정되어 반복 {1}/{2}{2:을} 시작합니다. 더 나아질 점을 찾되 \
          깨끗한 상태를 유지하세요.";
     CHECK_FAILED: "Check failed: {0}", "실패한 검사: {0}";
     CHECK_FAILED_TESTS: "Check failed: {0} ({1} of {2} failed)", "실패한 검사: {0} (테스트 {2}개 중 {1}개 실패)";
@@ -235,8 +242,8 @@ phrases!(REASONS {
         "Measured earlier in this loop and must be measured again: {0}. Its output:",
         "이 루프에서 앞서 측정했으므로 다시 측정되어야 합니다: {0}. 출력:";
     STOP_AGAIN:
-        "Stop again in a moment: what is missing is tried once more then.",
-        "잠시 뒤 다시 Stop하세요. 빠진 것을 그때 다시 시도합니다.";
+        "End your turn again shortly; the missing measurement is retried.",
+        "잠시 뒤 턴을 다시 끝내세요. 빠진 측정을 다시 시도합니다.";
     REJECTED: "The judge did not approve:", "심사자가 승인하지 않았습니다:";
     CONTRADICTED: "Your message contradicts the measurement:", "마지막 메시지가 측정 결과와 다릅니다:";
     PLAN_OPEN: "The plan is not done:", "계획이 끝나지 않았습니다:";
@@ -308,8 +315,8 @@ phrases!(ENDS {
         "hook events came from a second host process: {0}",
         "다른 호스트 프로세스가 보낸 훅 이벤트: {0}";
     CONTINUES:
-        "the agent cancelled loop {0} before it started this one: exam and base are those of that loop",
-        "에이전트가 루프 {0}을(를) 취소한 뒤 이 루프를 시작함: 시험과 기준은 그 루프의 것";
+        "the agent cancelled loop {0} before it started this one: the frozen checks and the base of loop {0} still apply",
+        "에이전트가 루프 {0}{0:을} 취소한 뒤 이 루프를 시작함: 루프 {0}에서 고정한 검사와 기준이 그대로 적용됨";
     CHANGED_LATE:
         "changed in the same turn after the loop was complete, not measured: {0}",
         "루프가 완료된 뒤 같은 턴에서 바뀌었고 측정되지 않음: {0}";
@@ -324,14 +331,14 @@ phrases!(ENDS {
         "[moai-ralph] 루프 {0} 일시 정지({1}): {2} (계속: moai-ralph loop resume 또는 /moai-ralph:moai-resume, 끝내기: \
          moai-ralph loop cancel)";
     PASS_ON:
-        "Tell the user this, because they are not shown it, and end your turn without changing anything.",
-        "사용자에게 보이지 않는 내용이니 그대로 전하고, 아무것도 바꾸지 말고 턴을 끝내십시오.";
+        "Tell the user this, because it is not shown to them, and end your turn without changing anything.",
+        "사용자에게는 보이지 않는 내용이니 그대로 전하고, 아무것도 바꾸지 말고 턴을 끝내세요.";
     HELD_BY_ANOTHER:
-        "[moai-ralph] held, as another registration of these hooks says",
-        "[moai-ralph] 유지됨: 이유는 같은 훅의 다른 등록이 알립니다";
+        "[moai-ralph] held; the reason is in the output of the other registered hook",
+        "[moai-ralph] Stop이 막혔습니다. 이유는 함께 등록된 다른 훅의 출력에 있습니다";
     FIRST_LOOK:
-        "this session was not looked at before; these files differ from HEAD, whoever changed them:",
-        "이 세션을 처음 살펴봅니다. 누가 바꾸었는지와 관계없이 HEAD와 다른 파일:";
+        "first poll of this session; these files differ from HEAD (author unknown):",
+        "이 세션의 첫 확인입니다. HEAD와 다른 파일(누가 바꿨는지는 알 수 없음):";
     CANCELLED: "[moai-ralph] loop {0} was cancelled after {1}", "[moai-ralph] 루프 {0} 취소됨({1})";
     RUNNING: "[moai-ralph] loop {0} is running", "[moai-ralph] 루프 {0} 실행 중";
     AT_MILESTONE: "milestone reached; {0}", "마일스톤 도달; {0}";
@@ -344,23 +351,23 @@ phrases!(ENDS {
     COMPACT_FIRST: "{0}; run /compact first", "{0}. 먼저 /compact를 실행하세요";
     CONTEXT_FULL: "the context is too full", "컨텍스트가 너무 많이 찼습니다";
     EXAM_CHANGED:
-        "{0}, and not by this session. Accept it with `moai-ralph loop refreeze` or revert it, \
-         then `moai-ralph loop resume`",
+        "{0}, and not by this session. Accept the change with `moai-ralph loop refreeze` or revert it, \
+         then run `moai-ralph loop resume`",
         "{0} (이 세션이 바꾼 것이 아님). `moai-ralph loop refreeze`로 받아들이거나 되돌린 다음 \
          `moai-ralph loop resume`";
     EXAM_DIFFERS: "the frozen checks changed", "고정한 검사가 바뀌었습니다";
     BASE_IN_USE: "the work is done and merged, but {0}", "작업과 병합은 끝났지만 {0}";
     PLAN_UNUSABLE:
-        "the plan cannot be used: {0}. Repair it, then `moai-ralph loop resume`",
+        "the plan cannot be used: {0}. Fix it, then run `moai-ralph loop resume`",
         "계획을 쓸 수 없습니다: {0}. 고친 다음 `moai-ralph loop resume`";
     AWAITS_PERSON:
         "you are asked: {0}. Answer with `/moai-ralph:pipeline-answer NAME yes` (or `no`), or with \
          `moai-ralph pipeline answer NAME yes` at a terminal",
         "답이 필요합니다: {0}. `/moai-ralph:pipeline-answer 이름 yes`(또는 `no`)나 터미널의 `moai-ralph \
-         pipeline answer 이름 yes`로 답해 주십시오";
+         pipeline answer 이름 yes`로 답해 주세요";
     BY_THE_USER: "by the user", "사용자가 멈춤";
     CHANGED_SINCE_COMPLETED:
-        "[moai-ralph] loop {0} ended as complete, but the turn went on and changed {1}: that is not measured. \
+        "[moai-ralph] loop {0} ended as complete, but the same turn then changed {1}, which was not measured. \
          Run moai-ralph check",
         "[moai-ralph] 루프 {0}: 완료로 끝난 뒤 같은 턴에서 파일이 바뀌었습니다({1}). 이 변경은 측정되지 않았으니 \
          moai-ralph check를 실행하세요";
@@ -417,18 +424,18 @@ phrases!(LOSSES {
         "[moai-ralph] loop {0} ({1}) is lost: {2} has no record of it, so Stops are not held. Start \
          it again with `moai-ralph loop start` or /moai-ralph:moai-loop, or dismiss this message with \
          `moai-ralph loop forget {0}`.",
-        "[moai-ralph] 루프 {0}({1})을 잃었습니다. {2}에 기록이 없어 Stop을 막지 않습니다. `moai-ralph loop start`나 \
-         /moai-ralph:moai-loop로 다시 시작하거나, `moai-ralph loop forget {0}`으로 이 알림을 끄세요.";
+        "[moai-ralph] 루프 {0}({1})의 기록이 {2}에 없어 Stop을 막지 않습니다. `moai-ralph loop start`나 \
+         /moai-ralph:moai-loop로 다시 시작하거나, `moai-ralph loop forget {0}`{0:으로} 이 알림을 끄세요.";
     PIPELINE_GONE:
         "[moai-ralph] pipeline {3} is lost with its loop {0} ({1}): {2} has no record of them, so Stops are not held. Its \
          plan is still in .moai/specs: start one again with `moai-ralph pipeline start` or /moai-ralph:alfred and \
          approve the plan there, or dismiss this message with `moai-ralph loop forget {0}`.",
-        "[moai-ralph] 파이프라인 {3}과 그 루프 {0}({1})을 잃었습니다. {2}에 기록이 없어 Stop을 막지 않습니다. 계획은 .moai/specs에 남아 \
+        "[moai-ralph] 파이프라인 {3}{3:과} 그 루프 {0}({1})의 기록이 {2}에 없어 Stop을 막지 않습니다. 계획은 .moai/specs에 남아 \
          있습니다. `moai-ralph pipeline start`나 /moai-ralph:alfred로 다시 시작해 계획을 승인하거나, `moai-ralph loop forget \
-         {0}`으로 이 알림을 끄세요.";
+         {0}`{0:으로} 이 알림을 끄세요.";
     ROW_CHANGED:
         "[moai-ralph] another program changed loop {0} in the store: it was {1} and is now {2}.",
-        "[moai-ralph] 다른 프로그램이 저장소에서 루프 {0}을 바꿨습니다. 이전: {1}, 지금: {2}.";
+        "[moai-ralph] 다른 프로그램이 저장소에서 루프 {0}{0:을} 바꿨습니다. 이전: {1}, 지금: {2}.";
     CHANGED_GOES_ON:
         "It continues as it is now; `moai-ralph loop cancel {0}` ends it.",
         "지금 값으로 계속합니다. 끝내려면 `moai-ralph loop cancel {0}`.";
@@ -436,34 +443,34 @@ phrases!(LOSSES {
         "It no longer holds Stops. Start it again with `moai-ralph loop start` or /moai-ralph:moai-loop, or \
          dismiss this message with `moai-ralph loop forget {0}`.",
         "더는 Stop을 막지 않습니다. `moai-ralph loop start`나 /moai-ralph:moai-loop로 다시 시작하거나, \
-         `moai-ralph loop forget {0}`으로 이 알림을 끄세요.";
+         `moai-ralph loop forget {0}`{0:으로} 이 알림을 끄세요.";
     UNREADABLE: "not readable", "읽을 수 없음";
     OTHER_STORE:
         "[moai-ralph] loop {0} is stored in {1}, but {2} is in use now, so Stops are not held. Set \
          MOAI_RALPH_HOME or XDG_STATE_HOME back to its earlier value, or dismiss this message with \
          `moai-ralph loop forget {0}`.",
-        "[moai-ralph] 루프 {0}은 {1}에 저장되어 있지만 지금은 {2}를 쓰고 있어 Stop을 막지 않습니다. \
-         MOAI_RALPH_HOME이나 XDG_STATE_HOME을 이전 값으로 되돌리거나, `moai-ralph loop forget {0}`으로 이 알림을 \
+        "[moai-ralph] 루프 {0}{0:은} {1}에 저장되어 있지만 지금은 {2}{2:을} 쓰고 있어 Stop을 막지 않습니다. \
+         MOAI_RALPH_HOME이나 XDG_STATE_HOME을 이전 값으로 되돌리거나, `moai-ralph loop forget {0}`{0:으로} 이 알림을 \
          끄세요.";
     MARK_GONE:
-        "[moai-ralph] loop {0} is active, but its marker in {1} was removed; it was written again.",
-        "[moai-ralph] 루프 {0}은 실행 중이지만 {1}의 표시 파일이 지워져 다시 썼습니다.";
+        "[moai-ralph] loop {0} is active, but its marker in {1} was removed; it was restored.",
+        "[moai-ralph] 루프 {0}{0:은} 실행 중이지만 {1}의 표시 파일이 지워져 다시 썼습니다.";
     ROOT_MOVED:
-        "[moai-ralph] loop {0} is active in {1}, which is gone: it holds nothing here, and neither does its pipeline. If \
-         this project was moved from there, move it back to continue; `moai-ralph loop forget {0}` ends this message.",
-        "[moai-ralph] 루프 {0}은(는) {1}에서 실행 중인데 그 폴더가 없어졌습니다. 루프와 파이프라인은 여기서 아무것도 붙잡지 않습니다. 이 프로젝트가 그곳에서 \
-         옮겨졌다면 되돌려 놓아야 이어 갈 수 있습니다. `moai-ralph loop forget {0}`으로 이 알림을 끌 수 있습니다.";
+        "[moai-ralph] loop {0} is active in {1}, which no longer exists, so neither it nor its pipeline holds Stops here. If \
+         this project was moved from there, move it back to continue; `moai-ralph loop forget {0}` dismisses this message.",
+        "[moai-ralph] 루프 {0}{0:은} {1}에서 실행 중인데 그 폴더가 없어졌습니다. 여기서는 루프도 파이프라인도 Stop을 막지 않습니다. 이 프로젝트가 그곳에서 \
+         옮겨졌다면 되돌려 놓아야 이어 갈 수 있습니다. `moai-ralph loop forget {0}`{0:으로} 이 알림을 끌 수 있습니다.";
     OFFERED:
         "[moai-ralph] loop {0} ({1}; iteration {2} of {3}) is active and belongs to an earlier \
          session. To continue it here: /moai-ralph:moai-adopt {0} or `moai-ralph loop adopt {0}`.",
-        "[moai-ralph] 루프 {0}({1}, 반복 {2}/{3})이 실행 중이며 이전 세션에 속해 있습니다. 이 세션에서 계속하려면 \
+        "[moai-ralph] 루프 {0}({1}, 반복 {2}/{3}){0:이} 실행 중이며 이전 세션에 속해 있습니다. 이 세션에서 계속하려면 \
          /moai-ralph:moai-adopt {0} 또는 `moai-ralph loop adopt {0}`.";
     OFFERED_TO_AGENT:
         "[moai-ralph] loop {0} ({1}; iteration {2} of {3}) is active and belongs to an earlier \
          session. Ignore it unless the user wants to continue it here; then run \
          `moai-ralph loop adopt {0} --session {4}`.",
-        "[moai-ralph] 루프 {0}({1}, 반복 {2}/{3})이 실행 중이며 이전 세션에 속해 있습니다. 사용자가 여기서 계속하기를 \
-         원할 때만 `moai-ralph loop adopt {0} --session {4}`를 실행하고, 그 밖에는 무시하세요.";
+        "[moai-ralph] 루프 {0}({1}, 반복 {2}/{3}){0:이} 실행 중이며 이전 세션에 속해 있습니다. 사용자가 여기서 계속하기를 \
+         원할 때만 `moai-ralph loop adopt {0} --session {4}`{4:을} 실행하고, 그 밖에는 무시하세요.";
 });
 
 phrases!(MEMORIES {
@@ -523,19 +530,19 @@ phrases!(MEMORIES {
 });
 
 phrases!(PIPELINES {
-    PIPELINE_STARTED: "[moai-ralph] pipeline {0} ({1}) begins with a plan. The goal, in the user's words:", "[moai-ralph] 파이프라인 {0}({1})은 계획부터 시작합니다. 사용자가 쓴 목표:";
+    PIPELINE_STARTED: "[moai-ralph] pipeline {0} ({1}) begins with a plan. The goal, in the user's words:", "[moai-ralph] 파이프라인 {0}({1}){0:은} 계획부터 시작합니다. 사용자가 쓴 목표:";
     PIPELINE_PLAN_FIRST:
         "1. Look at the project, then write the plan to {0}. Change nothing else before it is approved. Its form:",
-        "1. 프로젝트를 살펴보고 {0}에 계획을 쓰십시오. 승인 전에는 다른 파일을 바꾸지 마십시오. 형식:";
+        "1. 프로젝트를 살펴보고 {0}에 계획을 쓰세요. 승인 전에는 다른 파일을 바꾸지 마세요. 형식:";
     PIPELINE_COMMAND_RULE:
         "Each TODO needs at least one [A] item: one command without shell syntax, which fails now and passes once the TODO is done.",
         "TODO마다 [A] 항목이 하나 이상 필요합니다. 셸 문법이 없는 명령 하나이며, 지금은 실패하고 TODO가 끝나면 통과해야 합니다.";
     PIPELINE_ASK:
         "2. Show the user the plan and run `moai-ralph pipeline approve`: it checks the plan and gives you the question to ask. Only the user's own answer approves the plan.",
-        "2. 사용자에게 계획을 보여 주고 `moai-ralph pipeline approve`를 실행하십시오. 계획을 검사하고 사용자에게 물을 질문을 알려 줍니다. 계획은 사용자의 답으로만 승인됩니다.";
+        "2. 사용자에게 계획을 보여 주고 `moai-ralph pipeline approve`를 실행하세요. 계획을 검사하고 사용자에게 물을 질문을 알려 줍니다. 계획은 사용자의 답으로만 승인됩니다.";
     PIPELINE_BOXES:
         "Do the TODOs in the order of their dependencies. At every Stop the engine runs the acceptance commands itself and sets the boxes in {0}; a box that you set counts only if its run agrees. What was approved is frozen: the plan may only grow.",
-        "의존 순서대로 TODO를 수행하십시오. Stop마다 엔진이 인수 명령을 직접 실행해 {0}의 체크박스를 표시합니다. 직접 표시한 체크박스는 그 실행이 통과해야만 인정됩니다. 승인된 내용은 고정되어 있어 계획은 추가만 할 수 있습니다.";
+        "의존 순서대로 TODO를 수행하세요. Stop마다 엔진이 인수 명령을 직접 실행해 {0}의 체크박스를 표시합니다. 직접 표시한 체크박스는 그 실행이 통과해야만 인정됩니다. 승인된 내용은 고정되어 있어 계획은 추가만 할 수 있습니다.";
     PIPELINE_NO_PLAN:
         "[moai-ralph] pipeline {0}: there is no usable plan in {1}, and the agent is not held for it any longer:",
         "[moai-ralph] 파이프라인 {0}: {1}에 쓸 수 있는 계획이 없으며, 이 때문에 에이전트를 더 붙잡지 않습니다:";
@@ -543,81 +550,81 @@ phrases!(PIPELINES {
     PIPELINE_NOT_APPROVED: "the plan of pipeline {0} cannot be approved:", "파이프라인 {0}의 계획을 승인할 수 없습니다:";
     PLAN_MISSING: "{0} is missing or cannot be read", "{0} 파일이 없거나 읽을 수 없습니다";
     PLAN_FAULT: "{0} line {1}: {2}", "{0} {1}번째 줄: {2}";
-    PLAN_WITHOUT_TODO: "{0} has no TODO: write `### [ ] TODO 1: title`", "{0}에 TODO가 없습니다. `### [ ] TODO 1: 제목`처럼 쓰십시오";
+    PLAN_WITHOUT_TODO: "{0} has no TODO: write `### [ ] TODO 1: title`", "{0}에 TODO가 없습니다. `### [ ] TODO 1: 제목`처럼 쓰세요";
     PLAN_WITHOUT_COMMAND:
         "{0} line {1}: {2} has no command that the engine can run: add `- [A] `command``",
-        "{0} {1}번째 줄: {2}에 엔진이 실행할 명령이 없습니다. `- [A] `명령``을 추가하십시오";
+        "{0} {1}번째 줄: {2}에 엔진이 실행할 명령이 없습니다. `- [A] `명령``을 추가하세요";
     PLAN_SHELL_COMMAND:
         "{0} line {1}: {2} is not a single command: put it into a script of the project ({3})",
-        "{0} {1}번째 줄: {2}의 항목은 단일 명령이 아닙니다. 프로젝트의 스크립트에 넣으십시오 ({3})";
-    PLAN_CHANGED: "{0}: {1}: what was approved still counts: restore it", "{0}: {1}: 승인된 내용이 그대로 적용됩니다. 되돌리십시오";
+        "{0} {1}번째 줄: {2}의 항목은 단일 명령이 아닙니다. 프로젝트의 스크립트에 넣으세요 ({3})";
+    PLAN_CHANGED: "{0}: {1}: what was approved still counts: restore it", "{0}: {1}: 승인된 내용이 그대로 적용됩니다. 되돌리세요";
     PLAN_FAILS_AGAIN:
         "{0} passed before and fails now, so its box is open again: {1}",
-        "{0}은(는) 전에 통과했으나 지금 실패하므로 상자를 다시 비웠습니다: {1}";
+        "{0}{0:은} 전에 통과했으나 지금 실패하므로 상자를 다시 비웠습니다: {1}";
     PLAN_NEW_TODO:
         "{0} line {1}: {2} is new and needs the user's approval: run `moai-ralph pipeline approve` and ask what it says",
-        "{0} {1}번째 줄: {2}은(는) 새로 추가되었으며 사용자의 승인이 필요합니다. `moai-ralph pipeline approve`를 실행하고 알려 주는 대로 물으십시오";
+        "{0} {1}번째 줄: {2}{2:은} 새로 추가되었으며 사용자의 승인이 필요합니다. `moai-ralph pipeline approve`를 실행하고 알려 주는 대로 물으세요";
     DOCUMENT_NOT_APPROVED:
-        "{0} is not as it was approved: restore it, or run `moai-ralph pipeline approve` and ask what it says",
-        "{0}이(가) 승인된 내용과 다릅니다. 되돌리거나 `moai-ralph pipeline approve`를 실행하고 알려 주는 대로 물으십시오";
+        "{0} differs from the approved version: restore it, or run `moai-ralph pipeline approve` and ask the question it prints",
+        "{0}{0:이} 승인된 내용과 다릅니다. 되돌리거나 `moai-ralph pipeline approve`를 실행하고 알려 주는 대로 물으세요";
     SCRIPTS_LATE:
         "written since the last approval and frozen now as they are: {0}. Read them",
-        "지난 승인 뒤에 쓰였고 지금 그대로 고정되었습니다: {0}. 읽어 보십시오";
+        "지난 승인 뒤에 쓰였고 지금 그대로 고정되었습니다: {0}. 읽어 보세요";
     SCRIPTS_MISSING:
         "not there yet, so not frozen: {0}. What is written there later is not examined until you have read it and frozen it (moai-ralph loop refreeze)",
         "아직 없어서 고정하지 못했습니다: {0}. 나중에 쓰인 내용은 직접 읽고 고정할 때까지(moai-ralph loop refreeze) 검증되지 않습니다";
     PLAN_BOX_TAKEN_BACK:
         "{0} was marked [{1}], but the engine's own run does not agree, so its box is open again: {2}",
         "{0}에 [{1}] 표시가 있었지만 엔진이 직접 실행한 결과와 다르므로 체크박스를 되돌렸습니다: {2}";
-    BUGFIX_STARTED: "[moai-ralph] pipeline {0} (bugfix) begins; {1} attempts. The fault, in the user's words:", "[moai-ralph] 파이프라인 {0}(bugfix)을 시작합니다. 시도는 {1}번입니다. 사용자가 쓴 결함:";
+    BUGFIX_STARTED: "[moai-ralph] pipeline {0} (bugfix) begins; {1} attempts. The fault, in the user's words:", "[moai-ralph] 파이프라인 {0}(bugfix){0:을} 시작합니다. 시도는 {1}번입니다. 사용자가 쓴 결함:";
     BUGFIX_HOW:
         "Reproduce the fault with a test that fails, find its cause, fix it there, then end your turn. Each Stop that is not clean is an attempt.",
-        "실패하는 테스트로 결함을 재현하고, 원인을 찾아 그 자리에서 고친 뒤 턴을 끝내십시오. 문제가 남은 Stop은 한 번의 시도로 셉니다.";
+        "실패하는 테스트로 결함을 재현하고, 원인을 찾아 그 자리에서 고친 뒤 턴을 끝내세요. 문제가 남은 Stop은 한 번의 시도로 셉니다.";
     BUGFIX_ESCALATED:
         "[moai-ralph] pipeline {0}: the fault is not fixed after {1} attempts. It may need a plan: `moai-ralph pipeline start --kind full --goal …`",
         "[moai-ralph] 파이프라인 {0}: {1}번 시도했지만 결함을 고치지 못했습니다. 계획이 필요할 수 있습니다. `moai-ralph pipeline start --kind full --goal …`";
     BUGFIX_ENDED: "[moai-ralph] pipeline {0}: {1}", "[moai-ralph] 파이프라인 {0} 결과: {1}";
     PIPELINE_NOT_STARTED: "[moai-ralph] no pipeline was started: {0}", "[moai-ralph] 파이프라인을 시작하지 않았습니다: {0}";
-    FIX_NOW: "a gate failed (round {0} of {1}): fix what is reported above", "게이트를 통과하지 못했습니다({1}회 중 {0}회): 위에 보고된 문제를 고치십시오";
+    FIX_NOW: "a gate failed (round {0} of {1}): fix what is reported above", "게이트를 통과하지 못했습니다({1}회 중 {0}회): 위에 보고된 문제를 고치세요";
     WRITE_FRESH_WORKER:
         "[moai-ralph] {0} is not written: pipeline {1} takes another approach with a fresh worker. End with your report",
-        "[moai-ralph] {0}을(를) 쓰지 않았습니다. 파이프라인 {1}은 새 워커와 다른 방법으로 진행합니다. 보고로 끝내십시오";
+        "[moai-ralph] {0}{0:을} 쓰지 않았습니다. 파이프라인 {1}{1:은} 새 워커와 다른 방법으로 진행합니다. 보고로 끝내세요";
     WORKER_HELD: "[moai-ralph] pipeline {0}: this task is not done.", "[moai-ralph] 파이프라인 {0}: 이 작업은 끝나지 않았습니다.";
     WORKER_WITHOUT_REPORT:
         "there is no usable report: {0}. End with one JSON object: todo_id, status, outputs, acceptance_criteria, learnings, issues, decisions",
-        "쓸 수 있는 보고가 없습니다: {0}. todo_id, status, outputs, acceptance_criteria, learnings, issues, decisions가 있는 JSON 객체 하나로 끝내십시오";
-    WORKER_UNKNOWN_TODO: "{0} is not in the approved plan {1}", "{0}은(는) 승인된 계획 {1}에 없습니다";
+        "쓸 수 있는 보고가 없습니다: {0}. todo_id, status, outputs, acceptance_criteria, learnings, issues, decisions가 있는 JSON 객체 하나로 끝내세요";
+    WORKER_UNKNOWN_TODO: "{0} is not in the approved plan {1}", "{0}{0:은} 승인된 계획 {1}에 없습니다";
     WORKER_CONTRADICTS: "the report contradicts itself: {0}", "보고가 서로 맞지 않습니다: {0}";
     WORKER_FAILS:
         "{0} does not pass the engine's own run (attempt {1} of {2}): {3}",
-        "{0}이(가) 엔진의 직접 실행을 통과하지 못했습니다({2}번 중 {1}번째 시도): {3}";
+        "{0}{0:이} 엔진의 직접 실행을 통과하지 못했습니다({2}번 중 {1}번째 시도): {3}";
     WRITE_PLAN_FIRST:
         "[moai-ralph] {0} is not written: the plan of pipeline {1} ({2}) is not approved yet",
-        "[moai-ralph] {0}을(를) 쓰지 않았습니다. 파이프라인 {1}의 계획({2})이 아직 승인되지 않았습니다";
+        "[moai-ralph] {0}{0:을} 쓰지 않았습니다. 파이프라인 {1}의 계획({2})이 아직 승인되지 않았습니다";
     WRITE_NEEDS_WORKER:
         "[moai-ralph] {0} is not written: while pipeline {1} runs, source files are written by workers. Give the TODO to a worker agent",
-        "[moai-ralph] {0}을(를) 쓰지 않았습니다. 파이프라인 {1}이 실행되는 동안 소스 파일은 워커가 씁니다. TODO를 워커 에이전트에게 맡기십시오";
+        "[moai-ralph] {0}{0:을} 쓰지 않았습니다. 파이프라인 {1}{1:이} 실행되는 동안 소스 파일은 워커가 씁니다. TODO를 워커 에이전트에게 맡기세요";
     WRITE_OUTSIDE_TODOS:
         "[moai-ralph] {0} is not written: it belongs to no open TODO of pipeline {1}, whose files are {2}",
-        "[moai-ralph] {0}을(를) 쓰지 않았습니다. 파이프라인 {1}의 열린 TODO에 속하지 않습니다. 그 파일: {2}";
+        "[moai-ralph] {0}{0:을} 쓰지 않았습니다. 파이프라인 {1}의 열린 TODO에 속하지 않습니다. 그 파일: {2}";
     QUESTION_TO_ASK:
         "{0} is the user's decision. Ask with AskUserQuestion exactly this: {1}",
-        "{0}은(는) 사용자가 결정합니다. AskUserQuestion으로 다음을 그대로 물으십시오: {1}";
+        "{0}{0:은} 사용자가 결정합니다. AskUserQuestion으로 다음을 그대로 물으세요: {1}";
     APPROVAL_IS_ASKED:
         "the plan {0} of pipeline {1} can be approved, but not by an agent. Ask the user with AskUserQuestion exactly this: {2}",
-        "파이프라인 {1}의 계획 {0}은 승인할 수 있지만 에이전트가 승인할 수는 없습니다. AskUserQuestion으로 사용자에게 다음을 그대로 물으십시오: {2}";
+        "파이프라인 {1}의 계획 {0}{0:은} 승인할 수 있지만 에이전트가 승인할 수는 없습니다. AskUserQuestion으로 사용자에게 다음을 그대로 물으세요: {2}";
     ASK_PLAN_HEADER: "Plan", "계획";
     ASK_PLAN: "moai-ralph: shall the work follow the plan {0} (version {1})?", "moai-ralph: 계획 {0}(버전 {1})대로 작업할까요?";
     ASK_PLAN_YES: "Approve", "승인";
     ASK_PLAN_YES_MEANS: "The acceptance commands are frozen, and the plan may only grow", "인수 명령이 고정되고 계획은 추가만 할 수 있습니다";
     ASK_PLAN_NO: "Change it", "수정";
-    ASK_PLAN_NO_MEANS: "Nothing is approved; say what to change", "승인하지 않습니다. 고칠 점을 알려 주십시오";
+    ASK_PLAN_NO_MEANS: "Nothing is approved; say what to change", "승인하지 않습니다. 고칠 점을 알려 주세요";
     ASK_ITEM_HEADER: "Acceptance", "인수";
-    ASK_ITEM: "moai-ralph: is {0} met? {1}", "moai-ralph: {0}이(가) 충족되었습니까? {1}";
+    ASK_ITEM: "moai-ralph: is {0} met? {1}", "moai-ralph: {0}{0:이} 충족되었나요? {1}";
     ASK_ITEM_YES: "Met", "충족";
-    ASK_ITEM_YES_MEANS: "You have looked at it and accept it", "직접 확인했으며 인수합니다";
+    ASK_ITEM_YES_MEANS: "You have checked it and accept it", "직접 확인했으며 인수합니다";
     ASK_ITEM_NO: "Not met", "미충족";
-    ASK_ITEM_NO_MEANS: "The work goes on; say what is missing", "작업을 계속합니다. 부족한 점을 알려 주십시오";
+    ASK_ITEM_NO_MEANS: "The work continues; say what is missing", "작업을 계속합니다. 부족한 점을 알려 주세요";
     ASK_PROPOSAL_HEADER: "Proposal", "제안";
     ASK_PROPOSAL:
         "moai-ralph: {0}, proposed by the worker of {1}: {2}. Against it: {3}. Allow it?",
@@ -626,54 +633,54 @@ phrases!(PIPELINES {
     ASK_PROPOSAL_YES_MEANS: "It may become a TODO of the plan", "계획의 TODO로 추가할 수 있습니다";
     ASK_PROPOSAL_NO: "Reject", "거절";
     ASK_PROPOSAL_NO_MEANS: "It is not followed", "따르지 않습니다";
-    ANSWERED_YES: "[moai-ralph] pipeline {0}: the user agrees to {1}. Go on, then end your turn.", "[moai-ralph] 파이프라인 {0}: 사용자가 {1}에 동의했습니다. 계속 진행한 뒤 턴을 끝내십시오.";
-    ANSWERED_NO: "[moai-ralph] pipeline {0}: the user does not agree to {1}. Ask what is missing, and go on.", "[moai-ralph] 파이프라인 {0}: 사용자가 {1}에 동의하지 않았습니다. 부족한 점을 묻고 계속 진행하십시오.";
+    ANSWERED_YES: "[moai-ralph] pipeline {0}: the user agrees to {1}. Continue, then end your turn.", "[moai-ralph] 파이프라인 {0}: 사용자가 {1}에 동의했습니다. 계속 진행한 뒤 턴을 끝내세요.";
+    ANSWERED_NO: "[moai-ralph] pipeline {0}: the user does not agree to {1}. Ask what is missing, and continue.", "[moai-ralph] 파이프라인 {0}: 사용자가 {1}에 동의하지 않았습니다. 부족한 점을 묻고 계속 진행하세요.";
     NO_SUCH_QUESTION: "{0} is not asked; open questions: {1}", "{0}에 대한 질문은 없습니다. 열린 질문: {1}";
     ANSWER_IS_FOR_A_PERSON: "pipeline answer is for a person: an agent started this shell. {0}", "pipeline answer는 사람이 실행합니다. 이 셸은 에이전트가 시작했습니다. {0}";
     QUESTION_IS_NONE:
-        "[moai-ralph] pipeline {0}: the answer does not count, because this is not the question, or the plan has changed since: run `moai-ralph pipeline approve`, or end your turn, and ask again what it says",
-        "[moai-ralph] 파이프라인 {0}: 질문이 다르거나 그 뒤 계획이 바뀌어 답을 인정하지 않습니다. `moai-ralph pipeline approve`를 실행하거나 턴을 끝내고, 알려 주는 대로 다시 물으십시오";
+        "[moai-ralph] pipeline {0}: answer ignored: wrong question, or the plan has changed since. Run `moai-ralph pipeline approve` or end your turn, then ask the question it prints",
+        "[moai-ralph] 파이프라인 {0}: 질문이 다르거나 그사이 계획이 바뀌어 답을 반영하지 않았습니다. `moai-ralph pipeline approve`를 실행하거나 턴을 끝낸 뒤, 출력된 질문을 다시 하세요";
     SOLO_SCENARIOS: "its scenarios are not played, because --solo has no agent for that: the gate is skipped", "--solo에는 시나리오를 수행할 에이전트가 없으므로 해당 게이트를 건너뜁니다";
     WRITE_IN_WORKTREES:
         "[moai-ralph] {0} is not written here now: TODOs of pipeline {1} are worked on in worktrees. End your turn; their work is merged",
-        "[moai-ralph] 지금은 여기서 {0}을(를) 쓰지 않습니다. 파이프라인 {1}의 TODO를 작업 트리에서 작업하고 있습니다. 턴을 끝내십시오. 작업 결과는 병합됩니다";
+        "[moai-ralph] 지금은 여기서 {0}{0:을} 쓰지 않습니다. 파이프라인 {1}의 TODO를 작업 트리에서 작업하고 있습니다. 턴을 끝내세요. 작업 결과는 병합됩니다";
     WRITE_IN_OTHER_TREE:
         "[moai-ralph] {0} is outside the worktree of your TODO: in pipeline {1}, write only in your own worktree",
-        "[moai-ralph] {0}은(는) 맡은 TODO의 작업 트리 밖에 있습니다. 파이프라인 {1}에서는 자신의 작업 트리에서만 쓰십시오";
+        "[moai-ralph] {0}{0:은} 맡은 TODO의 작업 트리 밖에 있습니다. 파이프라인 {1}에서는 자신의 작업 트리에서만 쓰세요";
     WRITE_OTHER_SESSION:
         "[moai-ralph] {0} is not written here: pipeline {1} runs in another session of this project. Work there; or take it over with `moai-ralph loop adopt {2}`, or end it with `moai-ralph pipeline cancel`",
-        "[moai-ralph] 여기서 {0}을(를) 쓰지 않습니다. 이 프로젝트의 다른 세션에서 파이프라인 {1}을(를) 실행하고 있습니다. 그 세션에서 작업하거나 `moai-ralph loop adopt {2}`로 넘겨받거나 `moai-ralph pipeline cancel`로 끝내십시오";
+        "[moai-ralph] 여기서 {0}{0:을} 쓰지 않습니다. 이 프로젝트의 다른 세션에서 파이프라인 {1}{1:을} 실행하고 있습니다. 그 세션에서 작업하거나 `moai-ralph loop adopt {2}`{2:으로} 넘겨받거나 `moai-ralph pipeline cancel`로 끝내세요";
     PIPELINE_CANCELLED:
         "[moai-ralph] pipeline {0} is cancelled; files stay as they are. `moai-ralph pipeline resume` continues it",
-        "[moai-ralph] 파이프라인 {0}을 취소했습니다. 파일은 그대로입니다. `moai-ralph pipeline resume`으로 이어서 할 수 있습니다";
+        "[moai-ralph] 파이프라인 {0}{0:을} 취소했습니다. 파일은 그대로입니다. `moai-ralph pipeline resume`으로 이어서 할 수 있습니다";
     COMMIT_FILES:
         "the work passes and is not committed ({1} files): let the agent git-master propose the commits, then make them with git; nothing else is missing. The files: {0}",
-        "작업은 모두 통과했지만 커밋되지 않았습니다(파일 {1}개). git-master 에이전트가 커밋을 제안하게 한 다음 git으로 커밋하십시오. 그 밖에 빠진 것은 없습니다. 파일: {0}";
+        "작업은 모두 통과했지만 커밋되지 않았습니다(파일 {1}개). git-master 에이전트가 커밋을 제안하게 한 다음 git으로 커밋하세요. 그 밖에 빠진 것은 없습니다. 파일: {0}";
     COMMIT_TOO_MANY: "there are more than {0} commits since the pipeline began", "파이프라인을 시작한 뒤의 커밋이 {0}개를 넘습니다";
     COMMIT_ON_BRANCH:
         "sync.branch is set, but the work is still on {0}: git switch --create moai/{1}",
         "sync.branch가 켜져 있지만 작업이 아직 {0} 브랜치에 있습니다: git switch --create moai/{1}";
-    COMMIT_MESSAGE: "{0}: reword it", "{0}: 메시지를 고치십시오";
+    COMMIT_MESSAGE: "{0}: reword it", "{0}: 메시지를 고치세요";
     COMMIT_BREAKS:
         "`{1}` fails at commit {0}, though the work as a whole passes it: change the commits so that each one passes. Its output: {2}",
-        "전체 작업은 통과하지만 커밋 {0}에서 `{1}`이(가) 실패합니다. 커밋마다 통과하도록 나누어 다시 커밋하십시오. 출력: {2}";
+        "전체 작업은 통과하지만 커밋 {0}에서 `{1}`{1:이} 실패합니다. 커밋마다 통과하도록 나누어 다시 커밋하세요. 출력: {2}";
     COMMIT_UNFINISHED:
         "{0} of {1} commits are checked; the time of one Stop (loop.stop_timeout) was not enough, so end your turn again",
-        "커밋 {1}개 중 {0}개를 검사했습니다. Stop 한 번의 시간(loop.stop_timeout)이 모자라므로 턴을 다시 끝내십시오";
+        "커밋 {1}개 중 {0}개를 검사했습니다. Stop 한 번의 시간(loop.stop_timeout)이 모자라므로 턴을 다시 끝내세요";
     PLAY_SCENARIOS:
         "every test passes; scenarios are still to be played: give each run to the agent scenario-runner (3 to 5 runs of each, one run per agent, 4 of 5 must pass): {0}",
-        "테스트는 모두 통과했습니다. 실행할 시나리오가 남았습니다. 실행마다 scenario-runner 에이전트에게 하나씩 맡기십시오(시나리오마다 3~5번, 80% 이상 통과해야 합니다): {0}";
+        "테스트는 모두 통과했습니다. 실행할 시나리오가 남았습니다. 실행마다 scenario-runner 에이전트에게 하나씩 맡기세요(시나리오마다 3~5번, 80% 이상 통과해야 합니다): {0}";
     SCENARIO_FAILS: "too few runs of {0} passed: {1}", "{0} 시나리오의 통과 횟수가 모자랍니다: {1}";
     REVIEWED: "review, {0} ({1}): {2} {3}", "리뷰, {0}({1}): {2} {3}";
-    SANDBOX_FAILS: "`{0}` passes here but fails in the container: {1}", "`{0}`은(는) 여기서는 통과하지만 컨테이너에서 실패합니다: {1}";
+    SANDBOX_FAILS: "`{0}` passes here but fails in the container: {1}", "`{0}`{0:은} 여기서는 통과하지만 컨테이너에서 실패합니다: {1}";
     DOCUMENT_CHANGED:
-        "[moai-ralph] {0} was changed after the gate had written it; the engine's own results count, and it is written again",
-        "[moai-ralph] 게이트가 {0}을(를) 쓴 뒤에 내용이 바뀌었습니다. 엔진의 결과가 적용되며 파일은 다시 씁니다";
-    ESCALATE_SIZE: "{0} is of size {1}: give it to a worker with model {2}", "{0}의 크기는 {1}입니다. 모델 {2}을(를) 쓰는 워커에게 맡기십시오";
-    ESCALATE_ATTEMPTS: "{0} failed {1} attempts: give it to a worker with model {2}", "{0}은(는) {1}번 실패했습니다. 모델 {2}을(를) 쓰는 워커에게 맡기십시오";
-    ESCALATE_ROUNDS: "{0} rounds of fixes: let the agent debugger with model {1} find the cause first", "수정이 {0}회째입니다. 먼저 모델 {1}을(를) 쓰는 debugger 에이전트로 원인을 찾으십시오";
+        "[moai-ralph] {0} was changed after the gate wrote it; the engine's own results count, so the file is rewritten",
+        "[moai-ralph] 게이트가 {0}{0:을} 쓴 뒤에 내용이 바뀌었습니다. 엔진의 결과가 적용되며 파일은 다시 씁니다";
+    ESCALATE_SIZE: "{0} is of size {1}: give it to a worker with model {2}", "{0}의 크기는 {1}입니다. 모델 {2}{2:을} 쓰는 워커에게 맡기세요";
+    ESCALATE_ATTEMPTS: "{0} failed {1} attempts: give it to a worker with model {2}", "{0}{0:은} {1}번 실패했습니다. 모델 {2}{2:을} 쓰는 워커에게 맡기세요";
+    ESCALATE_ROUNDS: "{0} rounds of fixes: let the agent debugger with model {1} find the cause first", "수정이 {0}회째입니다. 먼저 모델 {1}{1:을} 쓰는 debugger 에이전트로 원인을 찾으세요";
     HELPER_ANSWER: "the answer cannot be used: {0}", "답을 사용할 수 없습니다: {0}";
-    PIPELINE_NOT_SAVED: "[moai-ralph] pipeline {0} was not saved: {1}", "[moai-ralph] 파이프라인 {0}을(를) 저장하지 못했습니다: {1}";
+    PIPELINE_NOT_SAVED: "[moai-ralph] pipeline {0} was not saved: {1}", "[moai-ralph] 파이프라인 {0}{0:을} 저장하지 못했습니다: {1}";
 });
 
 #[cfg(test)]
@@ -686,7 +693,8 @@ mod tests {
     /// The placeholders of a template, sorted.
     fn parts(template: &str) -> Vec<String> {
         let numbers = template.split('{').skip(1).filter_map(|rest| rest.split_once('}'));
-        let mut numbers: Vec<String> = numbers.map(|(number, _)| number.to_owned()).collect();
+        let number = |placeholder: &str| placeholder.split(':').next().unwrap_or("").to_owned();
+        let mut numbers: Vec<String> = numbers.map(|(it, _)| number(it)).collect();
         numbers.sort();
         numbers.dedup();
         numbers
@@ -707,6 +715,14 @@ mod tests {
             assert!(!english.trim().is_empty() && !has_hangul(english), "{name}: {english}");
             assert!(has_hangul(korean), "{name}: {korean}");
             assert_eq!(parts(english), parts(korean), "{name}");
+            assert!(!korean.contains("십시오"), "{name} is not in the register of the others");
+            let placeholders = korean.split('{').skip(1).filter_map(|rest| rest.split_once('}'));
+            for (_, particle) in placeholders.filter_map(|(it, _)| it.split_once(':')) {
+                assert!(particles::is_known(particle), "{name}: {korean}");
+            }
+            for undecided in ["을(를)", "은(는)", "이(가)", "과(와)", "(으)로"] {
+                assert!(!korean.contains(undecided), "{name}: {undecided}");
+            }
             let numbers: Vec<String> =
                 (0..parts(english).len()).map(|number| number.to_string()).collect();
             assert_eq!(parts(english), numbers, "{name}: parts are counted from 0");
@@ -720,6 +736,14 @@ mod tests {
     fn placeholders_inside_a_part_are_kept() {
         let text = NOT_MEASURED.with(MessageLanguage::English, &["{1}", "a {0} b"]);
         assert_eq!(text, "Not measured: {1} (a {0} b)");
+    }
+
+    #[test]
+    fn particles_follow_the_part_before_them() {
+        let text = ROW_CHANGED.with(MessageLanguage::Korean, &["loop-482e63e1", "가", "나"]);
+        assert!(text.contains("루프 loop-482e63e1을 바꿨습니다"), "{text}");
+        let text = ROW_CHANGED.with(MessageLanguage::Korean, &["loop-482e63e4", "가", "나"]);
+        assert!(text.contains("루프 loop-482e63e4를 바꿨습니다"), "{text}");
     }
 
     #[test]

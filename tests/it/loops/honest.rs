@@ -211,7 +211,7 @@ fn a_check_that_was_red_and_cannot_be_run_any_more_stays_red() {
     program(&sandbox, "unit", "echo half; sleep 1000");
     for _ in 0..2 {
         let reason = stop(&sandbox, "finished").expect("it may end in time yet");
-        assert!(reason.contains("Stop again in a moment"), "{reason}");
+        assert!(reason.contains("End your turn again shortly"), "{reason}");
     }
     let reason = stop(&sandbox, "finished").expect("it was measured before");
     assert!(reason.contains("must be measured again: unit"), "{reason}");

@@ -160,7 +160,7 @@ fn a_freed_worktree_with_work_is_not_given_to_another_todo() {
     // The user undoes the merge.
     sandbox.git(&["reset", "-q", "--hard", "HEAD~1"]);
     let shown = pipeline(&sandbox, &["status"]).stdout;
-    assert!(shown.contains("does not contain the merge any more"), "{shown}");
+    assert!(shown.contains("no longer contains the merge"), "{shown}");
 }
 
 #[test]

@@ -94,7 +94,7 @@ impl MoveSearch<'_> {
                 && let Some(file) = files.iter().find(|file| self.has_arrived(file, old_path))
             {
                 let path = file.strip_prefix(self.root).unwrap_or(file).to_string_lossy();
-                let reason = format!("it holds the text of {old_path}, which is gone");
+                let reason = format!("it holds the text of {old_path}, which no longer exists");
                 skipped.push(SkippedFile { path: path.into_owned(), reason });
             }
         }

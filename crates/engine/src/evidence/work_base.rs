@@ -205,8 +205,10 @@ fn first_commit(project: &Project, charter: &Charter) -> Result<BaseSource, Stri
     };
     match versions_at(&project.root, Some(&commit), &[]) {
         Ok(Some(_)) => Ok(BaseSource::Commit(Some(commit))),
-        Ok(None) => Err("its checkpoint and the repository are gone".to_owned()),
-        Err(error) => Err(format!("its checkpoint is gone and its commit unreadable: {error}")),
+        Ok(None) => Err("its checkpoint and the repository no longer exist".to_owned()),
+        Err(error) => {
+            Err(format!("its checkpoint no longer exists and its commit is unreadable: {error}"))
+        }
     }
 }
 

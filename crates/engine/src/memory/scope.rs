@@ -68,7 +68,7 @@ fn worktree_name(engine: &Engine, caller: &CallerContext, named: &str) -> String
 
 fn not_a_time(option: &str) -> MemoryRefusal {
     MemoryRefusal::Invalid(format!(
-        "{option} is no time: write an age (7d, 12h), a date (2026-11-24) or RFC 3339"
+        "{option}: invalid time; use an age (7d, 12h), a date (2026-11-24) or RFC 3339"
     ))
 }
 

@@ -155,7 +155,7 @@ fn unreadable(id: &SpecId, reason: &str) -> SpecFaultEntry {
 fn parse_id(text: &str) -> Result<SpecId, SpecRefusal> {
     SpecId::parse(text).ok_or_else(|| {
         let text = one_line(text, OPTION_CHARS_MAX);
-        SpecRefusal::Invalid(format!("{text:?} is no id, such as SPEC-AUTH-001"))
+        SpecRefusal::Invalid(format!("invalid id {text:?}; expected one such as SPEC-AUTH-001"))
     })
 }
 

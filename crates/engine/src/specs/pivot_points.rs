@@ -77,7 +77,7 @@ pub(super) async fn confirm(
 ) -> Result<CommandReply, SpecRefusal> {
     let id = PivotId::parse(id).ok_or_else(|| {
         let id = one_line(id, OPTION_CHARS_MAX);
-        SpecRefusal::Invalid(format!("{id:?} is no id, such as PP-1"))
+        SpecRefusal::Invalid(format!("invalid id {id:?}; expected one such as PP-1"))
     })?;
     let file = read_points(project).await?;
     let text = file.as_ref().map(|file| file.text.as_str()).unwrap_or_default();

@@ -101,5 +101,5 @@ pub(super) async fn write_texts(
 
 /// A path of ours below the root.
 pub(super) fn own_path(path: &str) -> Result<RelPath, SpecRefusal> {
-    RelPath::parse(path).ok_or_else(|| SpecRefusal::Invalid(format!("{path} is no path")))
+    RelPath::parse(path).ok_or_else(|| SpecRefusal::Invalid(format!("invalid path: {path}")))
 }

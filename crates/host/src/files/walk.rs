@@ -21,7 +21,7 @@ use moai_base::path::{NEVER_WALKED, RelPath};
 
 /// Name of the files with ignore rules.
 const GITIGNORE: &str = ".gitignore";
-const UNREADABLE_RULES: &str = "ignore rules that are no regular file or too large";
+const UNREADABLE_RULES: &str = "ignore rules that are not a regular file or are too large";
 
 /// The files of a walk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -36,7 +36,7 @@ pub enum CallError {
     #[error("the daemon reported nothing for {} ms", .0.as_millis())]
     Abandoned(Duration),
     /// The daemon responds to no request: it hangs or a signal has stopped it.
-    #[error("the daemon answers nothing at all, waited {} ms", .0.as_millis())]
+    #[error("the daemon is unresponsive ({} ms)", .0.as_millis())]
     Unresponsive(Duration),
 }
 
@@ -178,7 +178,7 @@ pub fn call_or_start_daemon(
             Err(error) => return Err(error),
         }
         if Instant::now() >= deadline {
-            return Err(unusable("an old daemon does not stop"));
+            return Err(unusable("the previous daemon is still stopping"));
         }
         start_daemon(dirs, program, deadline)?;
     }

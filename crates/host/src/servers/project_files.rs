@@ -45,7 +45,7 @@ async fn ask_for_files(listing: ProjectListing) -> io::Result<Vec<PathBuf>> {
     let project = api.ask("getDefaultProjectForFile", document).await?["id"].clone();
     let question = json!({"snapshot": snapshot, "project": project});
     let files = api.ask("getSourceFileNames", question).await?;
-    let files = files.as_array().ok_or_else(|| io::Error::other("its answer is no list"))?;
+    let files = files.as_array().ok_or_else(|| io::Error::other("its answer is not a list"))?;
     Ok(files.iter().filter_map(Value::as_str).map(PathBuf::from).collect())
 }
 

@@ -63,7 +63,7 @@ pub fn read_foreign_memory(
         Ok(read_tables(&connection, "ralph-mem", &RALPH_MEM, visit))
     } else {
         Err(StoreError::Unavailable(format!(
-            "{} is no database of claude-mem or ralph-mem",
+            "{} is not a database of claude-mem or ralph-mem",
             path.display()
         )))
     }

@@ -82,7 +82,9 @@ impl StoreThreads {
         self.queue(key, job).await.map_err(|error| {
             StoreError::Unavailable(format!("its thread could not be started: {error}"))
         })?;
-        answer.await.map_err(|_| StoreError::Unavailable("the store thread is gone".to_owned()))?
+        answer
+            .await
+            .map_err(|_| StoreError::Unavailable("the store thread has ended".to_owned()))?
     }
 
     fn queue_of(&self, key: &StoreKey) -> io::Result<JobQueue> {

@@ -40,7 +40,7 @@ fn begin_point(
     let bare = heading.trim_matches(['*', ' ']);
     let Some((id, title)) = PivotId::leading(bare) else {
         if bare.to_ascii_uppercase().starts_with("PP-") {
-            faults.add(line.number, format!("{} is no id, such as PP-1", quoted_words(bare)));
+            faults.add(line.number, format!("{} is not an id such as PP-1", quoted_words(bare)));
         }
         return false;
     };

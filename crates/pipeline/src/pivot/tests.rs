@@ -107,7 +107,7 @@ fn an_unusable_file_names_its_line_and_is_not_edited() {
         ));
     };
     fault("## PP-1: a\n", 1, "has no status");
-    fault("\n## PP-x: a\n", 2, "is no id");
+    fault("\n## PP-x: a\n", 2, "is not an id");
     fault(
         "## PP-1: a\n- Status: CONFIRMED\n## PP-1: b\n- Status: CONFIRMED\n",
         3,

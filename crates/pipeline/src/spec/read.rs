@@ -71,7 +71,7 @@ impl SpecReader {
             Some(id) => self.spec.ids.push(SpecIdLine { id, line: line.number }),
             None if name == "spec id" => {
                 let value = quoted_words(value);
-                self.faults.add(line.number, format!("{value} is no id, such as SPEC-AUTH-001"));
+                self.faults.add(line.number, format!("{value} is not an id such as SPEC-AUTH-001"));
             }
             None => {}
         }
@@ -101,7 +101,7 @@ impl SpecReader {
     fn add_requirement(&mut self, line: &DocumentLine<'_>, word: &str, title: &str) {
         let Some(id) = RequirementId::parse(word) else {
             let word = quoted_words(word);
-            self.faults.add(line.number, format!("{word} is no id, such as REQ-AUTH-001"));
+            self.faults.add(line.number, format!("{word} is not an id such as REQ-AUTH-001"));
             self.level = None;
             return;
         };

@@ -100,8 +100,8 @@ fn a_specification_that_says_nothing_is_faulty() {
     fault(&with("- EARS Pattern: Event-Driven\n- It shall work\n"), 1, "not Event-Driven: WHEN");
     fault(&with("- EARS Pattern: ubiquitous\n- WHEN asked it shall work\n"), 1, "not Ubiquitous");
     fault(&with("- It shall work\n### REQ-A-1: b\n- It shall work\n"), 3, "also on line 1");
-    fault(&with("- It shall work\n### REQ-login: b\n- It works\n"), 3, "is no id");
-    fault("# SPEC-x: a\nSPEC-ID: SPEC-x\n### REQ-A-1: a\n- It must work\n", 2, "is no id");
+    fault(&with("- It shall work\n### REQ-login: b\n- It works\n"), 3, "is not an id");
+    fault("# SPEC-x: a\nSPEC-ID: SPEC-x\n### REQ-A-1: a\n- It must work\n", 2, "is not an id");
     fault(&with("- {WHEN x THEN y}\n"), 2, "not filled in");
 }
 

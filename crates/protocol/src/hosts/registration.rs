@@ -269,7 +269,7 @@ fn hooks_of(document: &mut Value) -> Result<&mut Map<String, Value>, String> {
 fn add_entry(hooks: &mut Map<String, Value>, event: HookEvent, entry: Value) -> Result<(), String> {
     let name = event.host_name();
     let groups = hooks.entry(name).or_insert_with(|| json!([]));
-    let groups = groups.as_array_mut().ok_or_else(|| format!("its {name} is no list"))?;
+    let groups = groups.as_array_mut().ok_or_else(|| format!("its {name} is not a list"))?;
     let mut place = None;
     for (at, group) in groups.iter_mut().enumerate() {
         if remove_own_hooks(group) && is_empty_group(group) && place.is_none() {

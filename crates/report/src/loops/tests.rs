@@ -167,7 +167,7 @@ fn an_agent_hears_why_it_goes_on_and_how_it_is_doing() {
     Still wrong: 1 error
       error a.py:3:1 pyright(x): x is wrong
     Not measured: the judge did not answer within 60 s
-    Stop again in a moment: what is missing is tried once more then.
+    End your turn again shortly; the missing measurement is retried.
     Rejected 5 times in a row: do not refine this approach again. Read all of JUDGE_FEEDBACK.md, name the common cause of the rejections in progress.txt, and take an approach without it; record the old one as rejected.
     The judge did not approve:
       - the parser has no test

@@ -5,16 +5,16 @@ use super::BilingualPhrase;
 phrases!(APPROVALS {
     PIPELINE_APPROVED:
         "[moai-ralph] pipeline {0}: the plan {1} is approved, and its acceptance commands are frozen ({2}): {3}. Work on the TODOs, then end your turn.",
-        "[moai-ralph] 파이프라인 {0}: 계획 {1}을 승인했고 인수 명령 {2}개를 고정했습니다: {3}. TODO를 수행한 뒤 턴을 끝내십시오.";
+        "[moai-ralph] 파이프라인 {0}: 계획 {1}{1:을} 승인했고 인수 명령 {2}개를 고정했습니다: {3}. TODO를 수행한 뒤 턴을 끝내세요.";
     PIPELINE_WAITS:
         "[moai-ralph] pipeline {0}: the plan {1} (version {2}) waits for your approval: `/moai-ralph:moai-run`, or `moai-ralph pipeline approve` at a terminal; or tell the agent what to change. Its acceptance commands: {3}",
-        "[moai-ralph] 파이프라인 {0}: 계획 {1}(버전 {2})이 승인을 기다립니다. `/moai-ralph:moai-run`이나 터미널의 `moai-ralph pipeline approve`로 승인하거나 에이전트에게 고칠 점을 알려 주십시오. 인수 명령: {3}";
+        "[moai-ralph] 파이프라인 {0}: 계획 {1}(버전 {2}){1:이} 승인을 기다립니다. `/moai-ralph:moai-run`이나 터미널의 `moai-ralph pipeline approve`로 승인하거나 에이전트에게 고칠 점을 알려 주세요. 인수 명령: {3}";
     PLAN_NOT_SHOWN:
         "nothing is approved yet, because you were not shown this plan before: {0} (version {1}). Its acceptance commands: {2}. Give the command again to approve it",
-        "이 계획을 아직 보여 드린 적이 없어 승인하지 않았습니다: {0}(버전 {1}). 인수 명령: {2}. 승인하려면 명령을 다시 입력하십시오";
+        "이 계획을 아직 보여 드린 적이 없어 승인하지 않았습니다: {0}(버전 {1}). 인수 명령: {2}. 승인하려면 명령을 다시 입력하세요";
     PLAN_NOT_AS_SHOWN:
         "nothing is approved, because {0} has changed since you were shown it (now version {1}): {2}. Give the command again to approve it as it is now",
-        "보여 드린 뒤 {0}이(가) 바뀌어(현재 버전 {1}) 승인하지 않았습니다: {2}. 지금 내용대로 승인하려면 명령을 다시 입력하십시오";
+        "보여 드린 뒤 {0}{0:이} 바뀌어(현재 버전 {1}) 승인하지 않았습니다: {2}. 지금 내용대로 승인하려면 명령을 다시 입력하세요";
     COMMANDS_NEW: "new acceptance commands: {0}", "새 인수 명령: {0}";
     COMMANDS_GONE: "no longer there: {0}", "없어진 명령: {0}";
     COMMANDS_SAME: "its acceptance commands are the same", "인수 명령은 그대로입니다";

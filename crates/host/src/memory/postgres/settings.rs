@@ -126,7 +126,7 @@ impl EncryptionOptions {
             }
             Some(_) => {
                 return Err(
-                    "sslmode is none of disable, require, verify-ca, verify-full".to_owned()
+                    "sslmode must be one of disable, require, verify-ca, verify-full".to_owned()
                 );
             }
         };

@@ -59,7 +59,7 @@ impl InstallTool<'_> {
         Ok(match wait(&mut child, Duration::from_millis(INSTALL_MS_MAX))? {
             Some(status) if status.success() => None,
             Some(status) => Some(output_tail(&mut output, status)),
-            None => Some(format!("no end within {} s", INSTALL_MS_MAX / 1000)),
+            None => Some(format!("timed out after {} s", INSTALL_MS_MAX / 1000)),
         })
     }
 }
