@@ -1,5 +1,5 @@
-//! Gathers the evidence for a Stop: the project's checks, fresh results for the files, guard and exam,
-//! the work tree and the loop's notes.
+//! Gathers the evidence for a Stop: the project's checks, fresh results for the files, guard and exam, the
+//! working tree and the loop's notes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -51,7 +51,6 @@ const CHANGING_FILES_READING: &str = "checks";
 pub(crate) struct StopEvidence {
     pub(crate) measurement: WorkMeasurement,
     pub(crate) notes: loop_files::LoopFileNotes,
-    /// Whether the loop changed anything.
     pub(crate) work_change: WorkChange,
 }
 
@@ -66,7 +65,7 @@ pub(crate) struct WorkMeasurement {
     outputs: CheckOutputs,
     /// The commit that the loop's changes count from.
     pub(crate) base: Option<String>,
-    /// Changes of the exam that others made, one line each.
+    /// Changes of the exam by other programs, one line each.
     pub(crate) exam_changes: Vec<String>,
     /// Criteria that the project has commands for but does not require.
     pub(crate) not_required: Vec<CheckCriterion>,
@@ -74,8 +73,8 @@ pub(crate) struct WorkMeasurement {
     pub(crate) check_problems: u64,
 }
 
-/// Measures the work and compares it with the start of the loop; undoes what an interrupted merge
-/// left first.
+/// Measures the work and compares it with the start of the loop; undoes the remains of an interrupted merge
+/// first.
 pub(crate) async fn collect_stop_evidence(
     call: &HookCall<'_>,
     state: &LoopState,
@@ -99,8 +98,8 @@ pub(crate) async fn collect_stop_evidence(
     StopEvidence { measurement, notes, work_change }
 }
 
-/// Measures the loop's work. The project's commands run first, because they may write files; if the
-/// files are others afterwards, everything is measured once more.
+/// Measures the loop's work. The project's commands run first, because they may write files; if the files
+/// have changed afterwards, everything is measured once more.
 pub(crate) async fn measure_work(
     call: &HookCall<'_>,
     state: &LoopState,
@@ -401,7 +400,7 @@ async fn measure_sensors(
         .collect();
     evidence.skipped.extend(skipped);
     let foreign = authorship::foreign_findings(engine, project, charter, &findings).await;
-    // Without the record of authors every finding counts as the agent's, and the loop goes on.
+    // Without the record of authors every finding counts as the agent's, and the loop continues.
     let foreign = foreign.unwrap_or_else(|error| {
         tracing::warn!(%error, id = state.id, "the authors of the changed files are unknown");
         Vec::new()

@@ -42,13 +42,13 @@ pub(super) async fn reading(
 /// Files of build tools that compare times, other than makefiles.
 const BUILD_FILES: [&str; 4] = ["Cargo.toml", "CMakeLists.txt", "build.ninja", "meson.build"];
 
-/// Whether a file belongs to a build tool that compares times.
+/// True if a file belongs to a build tool that compares times.
 fn is_of_build(path: &RelPath) -> bool {
     let name = path.as_str().rsplit('/').next().unwrap_or_default();
     BUILD_FILES.contains(&name) || MAKEFILES.contains(&name)
 }
 
-/// The changed files that build tools may take for unchanged ones. Of new files they have no earlier result.
+/// The changed files that build tools may consider unchanged. They have no earlier result of new files.
 fn stale_files(
     root: &Path,
     start: &FileTree,
@@ -70,7 +70,7 @@ fn stale_files(
     start.changed_paths(now).into_iter().filter(is_stale).collect()
 }
 
-/// Whether a file is run as it is; making it executable changes it without a write.
+/// True if a file is run directly; making it executable changes it without a write.
 fn is_script(file: &Path) -> bool {
     let mut first = Vec::new();
     let read = open_regular(file).and_then(|file| file.take(2).read_to_end(&mut first));
