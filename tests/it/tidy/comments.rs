@@ -3,10 +3,10 @@
 use super::sources::{Source, assert_none, product_sources};
 
 /// Share of the comments that begin with a relative clause, per thousand. A noun of the field says more.
-const CLAUSE_STARTS_PER_MILLE_MAX: usize = 17;
+const CLAUSE_STARTS_PER_MILLE_MAX: usize = 10;
 const CLAUSE_STARTS: [&str; 3] = ["What", "Whether", "Who"];
 /// Frequency of the word "what", per 10,000 words.
-const WHATS_PER_10_000_WORDS_MAX: usize = 16;
+const WHATS_PER_10_000_WORDS_MAX: usize = 11;
 /// In lower case: ambiguous words, dialect, and British spellings of words that the code has in American.
 const BANNED: [&str; 14] = [
     " anew",
