@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use moai_base::path::RelPath;
 use moai_base::text::contains_identifier;
 
-/// Words that ask for something to go; Korean ones stand inside longer words.
+/// Verbs that request a removal; Korean ones occur inside longer words.
 const VERBS: &[&str] = &[
     "remove",
     "removes",
@@ -26,18 +26,16 @@ const VERBS: &[&str] = &[
     "prune",
 ];
 const KOREAN_VERBS: &[&str] = &["삭제", "제거", "없애", "지우", "지워", "폐기"];
-/// Words that ask for something to go when they stand behind one of [`BEING`]; without it they say
-/// what something is like.
+/// Participles that request a removal after one of [`BEING`]; elsewhere they are descriptive.
 const PASSIVES: &[&str] = &["removed", "deleted", "dropped", "retired", "eliminated"];
 const BEING: &[&str] = &["is", "are", "be", "been", "being", "was", "were", "get", "gets"];
-/// Words that ask for one thing in the place of another: what stands before the next of [`BY`]
-/// goes.
+/// Words that request a replacement: the part before the next of [`BY`] is removed.
 const EXCHANGES: &[&str] =
     &["replace", "replaces", "replacing", "supersede", "supersedes", "migrate", "migrating"];
 const PASSIVE_EXCHANGES: &[&str] = &["replaced", "superseded"];
 const BY: &[&str] = &["with", "by", "to"];
 const KOREAN_EXCHANGES: &[&str] = &["대체", "교체"];
-/// What stands behind the thing that goes.
+/// Particles after the object of a removal.
 const KOREAN_OBJECTS: &[&str] = &["를 ", "을 ", " 대신"];
 /// Words that turn such a word around.
 const NEGATIONS: &[&str] =
@@ -99,14 +97,14 @@ const FILLERS: &[&str] = &[
     "src",
 ];
 
-/// Whether a goal asks for a thing with this name to go.
+/// True if a goal requests the removal of this name.
 pub(crate) fn removes(goal: &str, name: &str) -> bool {
     let last = name.rsplit('.').next().unwrap_or(name);
     let asked = GoalWords::new(goal);
     asked.names(last) || contains_identifier(goal, last) && asked.speaks_of(last)
 }
 
-/// The words of a goal that name what shall go.
+/// The words of a goal that name the things to remove.
 pub(super) struct GoalWords {
     words: BTreeSet<String>,
     /// The parts of sentences that say so.
@@ -129,7 +127,7 @@ impl GoalWords {
         self.is_empty
     }
 
-    /// Whether it asks for something to go that a name speaks of.
+    /// True if it requests a removal that a name refers to.
     pub(super) fn speaks_of(&self, name: &str) -> bool {
         !self.common_words(name).is_empty()
     }
@@ -164,7 +162,7 @@ fn names_something(word: &str) -> bool {
     word.chars().count() >= 2 && !is_verb && !FILLERS.contains(&word)
 }
 
-/// The sentences of a text. A dot inside a name ends none.
+/// The sentences of a text. A dot inside a name does not end one.
 fn sentences(text: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
     let mut start = 0;
@@ -180,7 +178,7 @@ fn sentences(text: &str) -> Vec<&str> {
     sentences
 }
 
-/// The part of a sentence that says what shall go.
+/// The part of a sentence with the things to remove.
 fn asked(sentence: &str) -> Option<&str> {
     let lower = sentence.to_lowercase();
     let plain: Vec<&str> = lower.split(|it: char| !it.is_alphanumeric() && it != '\'').collect();
@@ -205,8 +203,8 @@ fn asked(sentence: &str) -> Option<&str> {
     says_korean(KOREAN_EXCHANGES).then(object).flatten().map(|at| &sentence[..at])
 }
 
-/// The words of a text or name in lower case, those of `camelCase` and `snake_case` names apart;
-/// one form for one and many.
+/// The words of a text or name in lower case, with `camelCase` and `snake_case` names split;
+/// singular and plural have one form.
 pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
     let mut words: Vec<String> = Vec::new();
     let mut word = String::new();

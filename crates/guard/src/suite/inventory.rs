@@ -19,25 +19,23 @@ use crate::facts::{FunctionNode, SourceSide, attributes, is_comment, tokens};
 use moai_base::path::RelPath;
 use moai_scan::syntax::{ScanLanguage, SyntaxNode};
 
-/// One test.
 pub(super) struct TestCase<'t> {
     pub(super) path: &'t RelPath,
-    /// With the names around it.
+    /// Qualified by the names of its groups.
     pub(super) name: String,
     pub(super) node: SyntaxNode<'t>,
-    /// Its tokens.
     pub(super) tokens: Vec<&'t str>,
-    /// What keeps it, or others, from running.
+    /// Markers that skip or select it, or other tests.
     pub(super) marks: Vec<TestMarker>,
     /// Those that are reached.
     pub(super) assertions: Vec<Assertion>,
-    /// How often it runs with other values.
+    /// The sets of values with which it runs.
     pub(super) rows: TestRows,
-    /// Whether it can assert at all: a test that is only planned cannot.
+    /// True if it can assert; a planned test without a body cannot.
     pub(super) has_body: bool,
-    /// Whether it is no test, but a function that asserts for tests.
+    /// True for an assertion helper, which is not a test.
     pub(super) is_helper: bool,
-    /// Whether a macro of the project makes it, so that what it asserts is not known.
+    /// True if a macro of the project generates it, so that its assertions are unknown.
     pub(super) is_made: bool,
 }
 
@@ -45,12 +43,12 @@ pub(super) struct TestCase<'t> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TestMarker {
     pub(super) kind: TestMarkerKind,
-    /// As it stands in the code.
+    /// As written in the code.
     pub(super) text: String,
     pub(super) bytes: Range<usize>,
 }
 
-/// What a mark does.
+/// The effect of a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum TestMarkerKind {
     /// Keeps every other test from running.
@@ -68,12 +66,12 @@ pub(super) enum TestMarkerKind {
 pub(super) struct TestRows {
     /// One text for each that is known; empty when it runs once.
     pub(super) texts: BTreeSet<String>,
-    /// Whether there are more that are made elsewhere.
+    /// True if further rows are generated elsewhere.
     pub(super) is_open: bool,
 }
 
 impl TestMarker {
-    /// Whether it keeps its test from running, whatever the conditions are.
+    /// True if it skips its test unconditionally.
     pub(super) fn is_skip(&self) -> bool {
         self.kind == TestMarkerKind::Skip
     }
@@ -102,32 +100,31 @@ impl TestCase<'_> {
         self.name.rsplit(" > ").next().unwrap_or(&self.name)
     }
 
-    /// How many subtests are written in it one after the other.
+    /// Number of subtests written in it in sequence.
     pub(super) fn steps(&self) -> usize {
         let runs = ["Run", "subTest", "step", "DynamicTest"];
         self.tokens.iter().filter(|token| runs.contains(*token)).count()
     }
 
-    /// Whether it does the same with several values.
+    /// True if it repeats the same with several values.
     pub(super) fn repeats(&self) -> bool {
         let is_own = self.rows.is_open || self.rows.count() > 1;
         is_own || self.assertions.iter().any(|assertion| assertion.is_repeated)
     }
 
-    /// The names that are called in it.
     pub(super) fn callees(&self) -> BTreeSet<&str> {
         let called = self.tokens.windows(2).filter(|two| two[1] == "(" && is_name(two[0]));
         called.map(|two| two[0]).filter(|name| !KEYWORDS.contains(name)).collect()
     }
 }
 
-/// What stands before a bracket and is no function, and what only goes through values.
+/// Keywords before a bracket, which are not functions, and functions that only iterate.
 const KEYWORDS: [&str; 16] = [
     "for", "if", "while", "switch", "catch", "return", "in", "of", "with", "foreach", "forEach",
     "for_each", "subTest", "match", "and", "or",
 ];
 
-/// Functions of the project that assert, by name, with what they assert.
+/// The project's asserting functions by name, with their assertions.
 pub(super) type AssertionHelpers = std::collections::BTreeMap<String, Vec<Assertion>>;
 
 /// The tests of a text.
@@ -167,13 +164,13 @@ struct TestNode<'t> {
     body: Option<SyntaxNode<'t>>,
     marks: Vec<TestMarker>,
     rows: TestRows,
-    /// What it asserts outside its body.
+    /// Assertions outside its body.
     assertions: Vec<Assertion>,
-    /// The tests and groups in its body: what is in them is theirs.
+    /// The tests and groups in its body, whose contents do not count as its own.
     inner: Vec<SyntaxNode<'t>>,
 }
 
-/// The functions of test code that assert and are no tests.
+/// The asserting functions of test code that are not tests.
 pub(super) fn helpers(side: &SourceSide<'_>) -> AssertionHelpers {
     let mut helpers = AssertionHelpers::new();
     let never = |_: &str| false;
@@ -196,7 +193,7 @@ struct TestReader<'s, 't> {
 }
 
 impl<'t> TestReader<'_, 't> {
-    /// A test; none when it only holds others.
+    /// A test; `None` for a group of tests.
     fn test(&self, found: TestNode<'t>) -> Option<TestCase<'t>> {
         let mut assertions = found.assertions;
         let mut marks = found.marks;
@@ -270,7 +267,7 @@ impl<'t> TestReader<'_, 't> {
                 is_open: rows.is_open,
                 ..own
             }));
-            // What is asserted inside an assertion belongs to it, but blocks have their own.
+            // Assertions nested in an assertion belong to it, except in blocks.
             for block in node.named_children().into_iter().flat_map(blocks) {
                 self.collect(block, test, found);
             }
@@ -285,7 +282,7 @@ impl<'t> TestReader<'_, 't> {
     }
 }
 
-/// The tokens of a node without those of some nodes in it.
+/// The tokens of a node without those of some nodes inside.
 fn tokens_outside<'t>(node: SyntaxNode<'t>, others: &[SyntaxNode<'t>]) -> Vec<&'t str> {
     let bytes = node.bytes();
     let is_around = |other: &SyntaxNode<'t>| {
@@ -343,7 +340,7 @@ fn reached(node: SyntaxNode<'_>) -> Vec<SyntaxNode<'_>> {
     }
 }
 
-/// Whether a function has a name that the test never uses again.
+/// True if a function has a name that the test never uses again.
 fn is_never_called<'t>(node: SyntaxNode<'t>, body: SyntaxNode<'t>) -> bool {
     let is_function = |value: Option<SyntaxNode<'t>>| {
         value.is_some_and(|it| {
@@ -356,7 +353,7 @@ fn is_never_called<'t>(node: SyntaxNode<'t>, body: SyntaxNode<'t>) -> bool {
         "assignment" if is_function(node.field("right")) => node.field("left"),
         "function_definition" | "function_declaration" | "function_item" if node != body => {
             let mut around = node.ancestors().take_while(|it| *it != body);
-            // Methods are called by their objects, decorated functions by what decorates them.
+            // Methods are called through their objects, decorated functions by their decorators.
             let is_other = around.any(|it| {
                 matches!(it.kind(), "class_definition" | "decorated_definition" | "impl_item")
             });
@@ -368,7 +365,7 @@ fn is_never_called<'t>(node: SyntaxNode<'t>, body: SyntaxNode<'t>) -> bool {
     name.is_some_and(|name| tokens(body).iter().filter(|token| **token == name).count() == 1)
 }
 
-/// Whether a condition depends on an environment variable, which may be unset wherever the tests run.
+/// True if a condition depends on an environment variable, which may be unset everywhere.
 fn asks_environment(node: SyntaxNode<'_>) -> bool {
     let condition = node.field("condition").map_or("", SyntaxNode::text);
     ["env::var", "os.environ", "os.getenv", "process.env.", "os.Getenv"]
@@ -376,7 +373,7 @@ fn asks_environment(node: SyntaxNode<'_>) -> bool {
         .any(|name| condition.contains(name))
 }
 
-/// Whether a statement of Rust drops what says that code in it panicked: `let _ = catch_unwind(…);`,
+/// True if a Rust statement discards the result that reports a panic: `let _ = catch_unwind(…);`,
 /// `spawn(…).join().ok();`
 fn drops_panic(node: SyntaxNode<'_>) -> bool {
     let text = node.text();
@@ -398,7 +395,7 @@ fn is_awaited(node: SyntaxNode<'_>) -> bool {
     outside.iter().flatten().any(|text| waits.iter().any(|word| text.contains(word)))
 }
 
-/// Whether nothing behind a statement is reached.
+/// True if the code after a statement is unreachable.
 fn ends(node: SyntaxNode<'_>) -> bool {
     match node.kind() {
         "return_statement" | "raise_statement" | "throw_statement" | "break_statement"
@@ -439,7 +436,7 @@ fn truth_of(node: SyntaxNode<'_>) -> Option<bool> {
     }
 }
 
-/// Whether a `try` catches what a failing assertion throws and does nothing about it.
+/// True if a `try` swallows the exception of a failing assertion.
 fn swallows(node: SyntaxNode<'_>) -> bool {
     let handlers = node
         .named_children()
@@ -476,12 +473,12 @@ fn swallows(node: SyntaxNode<'_>) -> bool {
     })
 }
 
-/// The children of a node that are no comments.
+/// The children of a node without comments.
 fn parts(node: SyntaxNode<'_>) -> Vec<SyntaxNode<'_>> {
     node.named_children().into_iter().filter(|child| !is_comment(*child)).collect()
 }
 
-/// Names around a test and its own, as they are shown.
+/// The displayed name of a test, with its groups.
 fn qualified(names: &[String]) -> String {
     names.join(" > ")
 }
