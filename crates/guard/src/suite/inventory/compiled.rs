@@ -65,7 +65,7 @@ fn features(manifest: &Value) -> BTreeSet<String> {
     on
 }
 
-/// Whether a predicate of `cfg`, without white space, holds.
+/// Evaluates a predicate of `cfg` without white space.
 pub(super) fn holds(predicate: &str, features: Option<&BTreeSet<String>>) -> ConditionValue {
     if let Some((name, rest)) = predicate.split_once('(')
         && matches!(name, "any" | "all" | "not")
