@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -184,12 +185,32 @@ fn resident_mib(status: &Value) -> u64 {
 }
 
 #[test]
-fn compiled_modules_that_a_killed_daemon_left_are_removed_at_the_next_start() {
+fn folders_of_runs_that_a_killed_daemon_left_are_removed_at_the_next_start() {
     let sandbox = Sandbox::new();
-    sandbox.run(&["loop", "status"]);
-    let left = sandbox.base().join("state/bytecode/left");
-    fs::create_dir_all(&left).expect("ours");
+    let temporary = sandbox.base().join("temporary");
+    fs::create_dir_all(&temporary).expect("ours");
+    let status = || {
+        let mut program = sandbox.program();
+        program.env("TMPDIR", &temporary).args(["loop", "status"]);
+        finish(&mut program, "")
+    };
+    status();
+    // No process has this id: the largest one of Linux is smaller.
+    let left = [
+        sandbox.base().join("state/bytecode/moai-ralph-bytecode-999999999-aB"),
+        temporary.join("moai-ralph-judge-999999999-aB"),
+    ];
+    for folder in &left {
+        fs::create_dir_all(folder).expect("ours");
+    }
+    let used = temporary.join("moai-ralph-judge-999999999-used");
+    fs::create_dir_all(&used).expect("ours");
+    let mut judge = Command::new("sleep").arg("600").current_dir(&used).spawn().expect("sleep");
     kill(daemon(&sandbox));
-    sandbox.run(&["loop", "status"]);
-    assert!(!left.exists());
+    status();
+    let are_gone = || left.iter().all(|folder| !folder.exists()).then_some(());
+    assert!(eventually(PATIENCE, are_gone).is_some(), "{left:?}");
+    assert!(used.exists(), "a program works there");
+    judge.kill().expect("ours");
+    judge.wait().expect("ours");
 }

@@ -76,7 +76,8 @@ pub async fn run_daemon(
         Err(error) => return Err(format!("{}: {error}", dirs.socket_path().display())),
     };
     log::to_file(&dirs.log_folder(), "daemon.log");
-    criteria::remove_left_bytecode(&dirs.state);
+    let state = dirs.state.clone();
+    tokio::task::spawn_blocking(move || criteria::remove_left_runs(&state));
     let daemon = Arc::new(DaemonServer {
         engine: Engine::start(dirs.clone(), &options, None),
         program: ProgramIdentity::current(),

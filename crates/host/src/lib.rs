@@ -14,6 +14,7 @@ pub mod processes;
 pub mod programs;
 pub mod protected_places;
 pub mod registrations;
+pub mod run_folders;
 pub mod servers;
 pub mod store;
 pub mod trust;

@@ -20,6 +20,7 @@ use moai_base::redaction::redact;
 use moai_base::verdict::{Cause, Gap, Verdict};
 use moai_host::files;
 use moai_host::programs::{self, CommandOutcome, CommandRun, ProgramCall};
+use moai_host::run_folders::{RunFolderKind, remove_left_folders, run_folder};
 use moai_loops::charter::Charter;
 use moai_loops::criteria::counts::{
     RunAnomaly, TestCounter, TestCounts, next_baseline_counts, run_anomalies,
@@ -74,17 +75,13 @@ const BYTECODE_FOLDERS: &str = "bytecode";
 fn bytecode_folder(state: &Path) -> Option<TempDir> {
     let folder = state.join(BYTECODE_FOLDERS);
     files::private_dir(&folder).ok()?;
-    tempfile::Builder::new().prefix("run-").tempdir_in(&folder).ok()
+    run_folder(RunFolderKind::Bytecode, &folder).ok()
 }
 
-/// Removes the compiled modules that a killed daemon has left. Only the daemon that holds the lock of its state
-/// calls it, before its first run.
-pub(crate) fn remove_left_bytecode(state: &Path) {
-    match std::fs::remove_dir_all(state.join(BYTECODE_FOLDERS)) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            tracing::warn!(%error, "compiled modules of an earlier daemon were not removed");
-        }
-        _ => {}
+/// Removes the folders of runs that a killed daemon has left.
+pub(crate) fn remove_left_runs(state: &Path) {
+    for place in [state.join(BYTECODE_FOLDERS), std::env::temp_dir()] {
+        remove_left_folders(&place);
     }
 }
 

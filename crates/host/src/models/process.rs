@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::{CallerEnv, RECURSION_MARK};
 use crate::programs::{ProgramCall, ProgramEnd, ProgramStreams, run_program};
+use crate::run_folders::{RunFolderKind, run_folder};
 use moai_base::foreign_text::one_line;
 use moai_base::limits::{JUDGE_ANSWER_BYTES_MAX, JUDGE_FAULT_CHARS_MAX};
 use moai_base::verdict::{Cause, Gap};
@@ -62,7 +63,7 @@ pub(super) async fn ask_program(
     env: &CallerEnv,
 ) -> Result<ProgramAnswer, Gap> {
     let name = question.program.display().to_string();
-    let folder = tempfile::Builder::new().prefix("moai-ralph-judge-").tempdir();
+    let folder = run_folder(RunFolderKind::Judge, &std::env::temp_dir());
     let folder = folder.map_err(|error| not_started(&name, &error))?;
     let own = env.iter().filter(|(key, _)| !HOST_VARIABLES.contains(&key.as_str())).cloned();
     let call = ProgramCall {
