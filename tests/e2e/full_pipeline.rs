@@ -147,7 +147,7 @@ fn a_full_one_goes_from_a_plan_to_checked_commits() {
     };
     assert!(told(1).contains("attempt 1 of 3"), "the lie is caught: {}", told(1));
     worked.assert_first_told_in(6, "round 1 of 10");
-    worked.assert_first_told_in(9, "the work passes and is not committed");
+    worked.assert_first_told_in(9, "The work passes and is not committed");
     let ended = status(&sandbox);
     let gates = json!({"tests": "passed", "review": "passed", "scenarios": "none"});
     if (&ended["outcome"], &ended["gates"]) != (&json!("completed"), &gates) {

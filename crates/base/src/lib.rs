@@ -5,6 +5,7 @@ pub mod baseline;
 pub mod change;
 pub mod delta;
 pub mod evidence;
+pub mod failure_lines;
 pub mod finding;
 pub mod foreign_text;
 pub mod hash;

@@ -1,6 +1,7 @@
 //! Every bound of the program, with its unit in the name. No other module defines a limit; those that
 //! users may change are options in `config` whose range is defined here.
 
+mod failure_lines;
 mod file_times;
 mod foreign_text;
 mod hooks;
@@ -13,6 +14,7 @@ mod scan_workers;
 mod store;
 mod trust;
 
+pub use self::failure_lines::*;
 pub use self::file_times::*;
 pub use self::foreign_text::*;
 pub use self::hooks::*;
@@ -98,10 +100,6 @@ pub const REASON_BYTES_MAX: usize = 1_024;
 pub const REASON_FINDINGS_MAX: usize = 3;
 /// Longest line about one finding, gap or cause in that reason, in characters.
 pub const REASON_LINE_CHARS_MAX: usize = 160;
-/// Lines of a failed check's output repeated in that reason.
-pub const FAILED_LINES_MAX: usize = 4;
-/// Longest of these lines, in characters.
-pub const FAILED_LINE_CHARS_MAX: usize = 110;
 /// Longest list of the checks that a loop runs, in characters.
 pub const CHECKS_NAMED_CHARS_MAX: usize = 300;
 /// Longest description of a merge obstacle, in characters.

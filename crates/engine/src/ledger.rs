@@ -34,7 +34,9 @@ use crate::ledger::host_sessions::HostSessions;
 pub(crate) use crate::ledger::known_rules::{KnownRules, RuleFolder, RuleInputs};
 use crate::ledger::line_cache::LineCache;
 use crate::ledger::root::RootLedger;
-pub(crate) use crate::ledger::session::{AffectedFiles, AnsweredStop, DiskCursor, SessionState};
+pub(crate) use crate::ledger::session::{
+    AffectedFiles, AnsweredStop, DiskCursor, PendingStart, SessionState,
+};
 use crate::ledger::texts::TextCache;
 pub(crate) use crate::ledger::transcripts::Spending;
 use moai_base::finding::Finding;

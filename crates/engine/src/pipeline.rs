@@ -14,6 +14,7 @@ pub(crate) mod person_answer;
 mod pipeline_approve;
 mod pipeline_call;
 pub(crate) mod pipeline_end;
+pub(crate) mod pipeline_of_loop;
 mod pipeline_report;
 mod pipeline_resume;
 pub(crate) mod pipeline_start;
@@ -40,7 +41,7 @@ use crate::project::Project;
 use moai_protocol::control::{
     CallerContext, CommandReply, LoopSelector, PipelineOperation, PipelineRequest,
 };
-use moai_report::pipeline as words;
+use moai_report::pipeline_end::ended;
 
 pub(crate) async fn handle(
     engine: &Arc<Engine>,
@@ -83,7 +84,7 @@ pub(crate) async fn handle(
 async fn cancel(call: &PipelineCall<'_>, id: Option<String>) -> Result<CommandReply, String> {
     let state = call.require(id).await?;
     if !state.is_active() {
-        return call.reply(&state, words::ended(&state)).await;
+        return call.reply(&state, ended(&state)).await;
     }
     let select = LoopSelector { id: Some(state.loop_id.clone()), ..LoopSelector::default() };
     let which = match select_loop_to_change(call.engine, &call.project, &select, call.caller).await

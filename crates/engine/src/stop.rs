@@ -31,6 +31,7 @@ use crate::loops::loop_files::IterationSummary;
 use crate::loops::session_loop::last_loop_of_session;
 use crate::loops::session_usage;
 use crate::loops::session_usage::SessionUsage;
+use crate::pipeline::pipeline_of_loop::pipeline_of_loop;
 use crate::pipeline::pipeline_stop;
 use crate::pipeline::pipeline_stop::MeasuredPlan;
 use crate::pipeline::todo_worktrees::answer_stop;
@@ -222,7 +223,7 @@ impl StopRun<'_> {
     /// The pipeline of the loop, if its plan is not approved yet.
     async fn unapproved_pipeline(&self, state: &LoopState) -> Option<PipelineState> {
         let call = self.call;
-        let found = pipeline_stop::pipeline_of_loop(call.engine, &call.project, state).await;
+        let found = pipeline_of_loop(call.engine, &call.project, state).await;
         found.filter(PipelineState::needs_approval)
     }
 

@@ -50,6 +50,7 @@ named_variants!(Status {
     Cancelled: "cancelled",
     Failed: "failed",
 });
+serialize_by_name!(Status);
 
 impl Status {
     /// True if the loop can still hold its session.

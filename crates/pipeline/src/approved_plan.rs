@@ -4,8 +4,9 @@ use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
+use crate::objection::UnapprovedPart;
 use crate::plan::PlanDocument;
-use crate::state::PlanApprover;
+use crate::state::{PipelineState, PlanApprover};
 
 /// A plan that the user agreed to.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -54,10 +55,39 @@ impl ApprovedPlan {
     }
 }
 
+impl PipelineState {
+    /// The parts of a plan that no person has approved.
+    #[must_use]
+    pub fn unapproved_parts(&self, text: &str) -> Vec<UnapprovedPart> {
+        match &self.approved {
+            Some(approved) => {
+                unapproved_parts(&approved.document(), &approved.document_on_disk(text))
+            }
+            None => unapproved_parts(&PlanDocument::default(), &PlanDocument::parse(text)),
+        }
+    }
+}
+
+/// The TODOs, and the items of known TODOs, that a plan has in addition to the approved one.
+pub(crate) fn unapproved_parts(agreed: &PlanDocument, plan: &PlanDocument) -> Vec<UnapprovedPart> {
+    let mut parts = Vec::new();
+    for todo in &plan.todos {
+        let Some(known) = agreed.todo(&todo.id) else {
+            parts.push(UnapprovedPart { name: todo.id.to_string(), line: todo.line });
+            continue;
+        };
+        parts.extend(todo.items.iter().skip(known.items.len()).map(|item| UnapprovedPart {
+            name: format!("{} {}", todo.id, item.id),
+            line: item.line,
+        }));
+    }
+    parts
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samples::PLAN;
+    use crate::samples::{PLAN, approved_plan, begun};
 
     #[test]
     fn a_plan_is_stored_as_its_text_and_is_the_same_whether_it_was_read_or_not() {
@@ -68,5 +98,17 @@ mod tests {
         let read: ApprovedPlan = serde_json::from_str(&stored).expect("JSON");
         assert_eq!(read, plan);
         assert_eq!(read.document(), plan.document());
+    }
+
+    #[test]
+    fn what_was_added_to_a_plan_is_named_with_its_line() {
+        let state = approved_plan(PLAN);
+        assert_eq!(state.unapproved_parts(PLAN), []);
+        let more = format!("{PLAN}- [H] nice\n\n### [ ] TODO 3: three\n- [A] `check three`\n");
+        let parts = state.unapproved_parts(&more);
+        let named: Vec<String> =
+            parts.iter().map(|part| format!("{}:{}", part.name, part.line)).collect();
+        assert_eq!(named, ["TODO-2 AC-2:11", "TODO-3:13"]);
+        assert_eq!(begun().unapproved_parts(PLAN).len(), 2, "nothing is approved yet");
     }
 }

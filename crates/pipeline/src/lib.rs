@@ -7,6 +7,7 @@ pub mod commit_proposal;
 pub mod commits;
 pub mod convergence;
 pub mod document;
+pub mod ending;
 pub mod escalation;
 pub mod evidence_chain;
 pub mod file_patterns;

@@ -4,7 +4,7 @@ use crate::commits::CommitFault;
 use crate::convergence::FixStrategy;
 use crate::document::DocumentFault;
 use crate::person_question::PersonQuestion;
-use crate::plan::{PlanChange, PlanDocument, TodoId, TodoStatus};
+use crate::plan::{PlanChange, TodoId, TodoStatus};
 use crate::review::ReviewFinding;
 
 impl PlanObjection {
@@ -12,25 +12,25 @@ impl PlanObjection {
     #[must_use]
     pub fn is_task(&self) -> bool {
         match self {
-            Self::GateFailed { .. } | Self::NeedsPerson(_) | Self::PlayScenarios(_) => true,
+            Self::GateFailed { .. }
+            | Self::NeedsPerson(_)
+            | Self::PlayScenarios(_)
+            | Self::Unapproved(_)
+            | Self::DocumentChanged { .. }
+            | Self::Ready { .. } => true,
             Self::Commits(fault) => fault.is_task(),
             _ => false,
         }
     }
+}
 
-    /// The acceptance items that a plan adds to TODOs of the approved one.
-    pub(crate) fn about_new_items(agreed: &PlanDocument, plan: &PlanDocument) -> Vec<Self> {
-        let mut added = Vec::new();
-        for todo in &plan.todos {
-            let known = agreed.todo(&todo.id).map_or(usize::MAX, |known| known.items.len());
-            added.extend(todo.items.iter().skip(known).map(|item| Self::NewItem {
-                todo: todo.id.clone(),
-                item: item.id.clone(),
-                line: item.line,
-            }));
-        }
-        added
-    }
+/// A TODO, or an acceptance item of an approved TODO, that no person has approved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnapprovedPart {
+    /// Its name: `TODO-3`, `TODO-1 AC-2`.
+    pub name: String,
+    /// Its 1-based line.
+    pub line: usize,
 }
 
 /// One objection to a plan.
@@ -75,22 +75,8 @@ pub enum PlanObjection {
         /// The document, relative to the root.
         path: String,
     },
-    /// This TODO was added after the approval.
-    New {
-        /// The TODO.
-        todo: TodoId,
-        /// 1-based line of the TODO.
-        line: usize,
-    },
-    /// This acceptance item was added after the approval of its TODO.
-    NewItem {
-        /// The TODO.
-        todo: TodoId,
-        /// The item: `AC-2`.
-        item: String,
-        /// 1-based line of the item.
-        line: usize,
-    },
+    /// These parts of the plan were added after the approval.
+    Unapproved(Vec<UnapprovedPart>),
     /// A TODO passed at the last Stop and fails now.
     FailsAgain {
         /// The TODO.

@@ -7,13 +7,14 @@ mod worktrees;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::ending::LoopEnding;
 use crate::gate::{GateStatus, ReviewReading};
 use crate::person_question::{missing_answers, open_questions};
 use crate::pivot::{PivotDocument, PivotDraft, PivotStatus};
 use crate::plan::{PlanDocument, TodoId, TodoStatus};
 use crate::state::{PipelineKind, PipelineOutcome, PipelinePhase, PipelineState, PlanApprover};
 use crate::step::{
-    CommandReading, LoopEnding, PipelineDecision, PipelineEvent, WorkReading, WorkerReading,
+    CommandReading, PipelineDecision, PipelineEvent, WorkReading, WorkerReading,
     approval_objections, step,
 };
 use crate::worker_report::WorkerReport;
@@ -386,8 +387,8 @@ impl SimulatedPipeline {
                 PipelineDecision::Pause(_) => facts.plan_unusable.push("unusable".to_owned()),
                 PipelineDecision::AwaitPerson(_) => facts.person_questions.push("asked".to_owned()),
                 PipelineDecision::BeginAnew => before.counted_from = before.iteration,
-                PipelineDecision::EndWithFailures { reason } => {
-                    facts.plan_failure = Some(reason.clone());
+                PipelineDecision::EndWithFailures(reason) => {
+                    facts.plan_failure = Some(format!("{reason:?}"));
                 }
                 _ => {}
             }
@@ -587,7 +588,8 @@ fn ending_of(status: Status) -> Option<LoopEnding> {
         Status::Completed => Some(LoopEnding::Completed),
         Status::CompletedUnverified => Some(LoopEnding::Unverified(None)),
         Status::Cancelled => Some(LoopEnding::Cancelled),
-        status => Some(LoopEnding::Limit(status.as_str().to_owned())),
+        Status::Failed => Some(LoopEnding::Failed(None)),
+        status => Some(LoopEnding::Limit(status)),
     }
 }
 

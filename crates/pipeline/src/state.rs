@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::approved_plan::ApprovedPlan;
 use crate::commits::PipelineCommit;
 use crate::convergence::FixRound;
+use crate::ending::LoopEnding;
 use crate::file_patterns::FileReach;
 use crate::gate::PipelineGates;
 use crate::plan::{PlanDocument, TodoId};
@@ -372,9 +373,9 @@ pub struct PipelineState {
     /// Whether its documents for later work are written.
     #[serde(default)]
     pub has_left_documents: bool,
-    /// Explains the outcome.
+    /// How its loop ended, once it has.
     #[serde(default)]
-    pub note: Option<String>,
+    pub ending: Option<LoopEnding>,
     /// Start, in milliseconds since the epoch.
     pub created_ms: u64,
     /// Last change, in milliseconds since the epoch.
@@ -435,7 +436,7 @@ impl PipelineState {
             late_scripts: Vec::new(),
             has_work: false,
             has_left_documents: false,
-            note: None,
+            ending: None,
             created_ms: now_ms,
             updated_ms: now_ms,
         }
@@ -497,10 +498,11 @@ impl PipelineState {
         ready
     }
 
-    /// Number of TODOs that workers failed at too often.
+    /// Ids of the TODOs that workers failed at too often.
     #[must_use]
-    pub fn failed_todos(&self) -> usize {
-        self.todos.values().filter(|it| it.is_given_up && !it.has_passed).count()
+    pub fn failed_todos(&self) -> Vec<String> {
+        let failed = self.todos.iter().filter(|(_, it)| it.is_given_up && !it.has_passed);
+        failed.map(|(id, _)| id.clone()).collect()
     }
 
     /// Number of TODOs that passed in the engine's last run.

@@ -2,7 +2,6 @@
 //! pipeline holds and ends the agent's turn; a pipeline says what its plan still lacks.
 
 mod gate_steps;
-mod pipeline_ending;
 mod rounds;
 mod worker_end;
 mod worktree_end;
@@ -11,13 +10,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use self::gate_steps::{SandboxFailure, SandboxReading};
-use self::pipeline_ending::{end, workers_failed};
 use self::rounds::{begin_round, forget_attempts, gate_failed, out_of_rounds, what_follows};
 use self::worker_end::{hold_worker, worker_end};
 use self::worktree_end::worktree_end;
-use crate::approved_plan::ApprovedPlan;
+use crate::approved_plan::{ApprovedPlan, unapproved_parts};
 use crate::commits::CommitsReading;
 use crate::convergence::FixStrategy;
+use crate::ending::{EndReason, LoopEnding};
 use crate::gate::{GateStatus, PipelineGates, ReviewReading};
 use crate::objection::PlanObjection;
 use crate::person_question;
@@ -35,8 +34,8 @@ use crate::worker_report::WorkerReport;
 use crate::worktrees::{TodoWorktree, WorktreeEnding};
 use moai_base::foreign_text::one_line;
 use moai_base::limits::{
-    ACCEPTANCE_OUTPUT_CHARS_MAX, BOX_CORRECTIONS_MAX, GATE_ROUNDS_MAX, PASS_COUNTS_MAX,
-    PLAN_FAULT_HOLDS_MAX, PLAN_HOLDS_MAX, QUESTION_HOLDS_MAX, SHELL_WRITES_KEPT_MAX,
+    BOX_CORRECTIONS_MAX, GATE_ROUNDS_MAX, PASS_COUNTS_MAX, PLAN_FAULT_HOLDS_MAX, PLAN_HOLDS_MAX,
+    QUESTION_HOLDS_MAX, REASON_LINE_CHARS_MAX, SHELL_WRITES_KEPT_MAX, TODO_FAILURE_CHARS_MAX,
 };
 
 /// What the engine's own run of a command showed.
@@ -82,19 +81,6 @@ pub struct WorkerReading {
     pub pivots: PivotDocument,
     /// The engine's runs of its TODO's commands, by program and arguments.
     pub commands: BTreeMap<Vec<String>, CommandReading>,
-}
-
-/// The end of the pipeline's loop.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LoopEnding {
-    /// Complete and measured.
-    Completed,
-    /// Complete as far as it was measured; what was not, as the loop names it.
-    Unverified(Option<String>),
-    /// The user cancelled it.
-    Cancelled,
-    /// At a limit, without success: the name of the loop's status.
-    Limit(String),
 }
 
 /// What happened.
@@ -200,10 +186,7 @@ pub enum PipelineDecision {
     /// Another approach begins: earlier Stops do not count as a lack of progress.
     BeginAnew,
     /// The pipeline cannot be finished: the loop's next decision is its last.
-    EndWithFailures {
-        /// Why, as a fragment.
-        reason: String,
-    },
+    EndWithFailures(EndReason),
     /// Write this state into the checkbox of a TODO.
     SetBox {
         /// The TODO.
@@ -405,7 +388,10 @@ fn measure_work(
     let documents = reading.changed_documents.iter().cloned();
     objections.extend(documents.map(|path| PlanObjection::DocumentChanged { path }));
     let mut decisions = Vec::new();
-    objections.extend(PlanObjection::about_new_items(&agreed, &plan));
+    let added = unapproved_parts(&agreed, &plan);
+    if !added.is_empty() {
+        objections.push(PlanObjection::Unapproved(added));
+    }
     for todo in &plan.todos {
         let has_passed = before.get(todo.id.as_str()).is_some_and(|it| it.has_passed);
         let (expected, objection) = review_box(next, todo, has_passed, now_ms);
@@ -438,9 +424,9 @@ fn measure_work(
         decisions.push(PipelineDecision::Hold(objections));
     }
     decisions.extend(strategy.iter().flat_map(|strategy| what_follows(next, *strategy)));
-    let is_exhausted = next.failed_todos() > 0 && passed + next.failed_todos() == total;
-    if is_exhausted {
-        decisions.push(PipelineDecision::EndWithFailures { reason: workers_failed(next) });
+    let failed = next.failed_todos();
+    if !failed.is_empty() && passed + failed.len() == total {
+        decisions.push(PipelineDecision::EndWithFailures(EndReason::AttemptsUsedUp(failed)));
     } else if next.fix_rounds.len() >= GATE_ROUNDS_MAX {
         decisions.push(out_of_rounds());
     }
@@ -542,10 +528,8 @@ fn review_box(
     has_passed: bool,
     now_ms: u64,
 ) -> (TodoStatus, Option<PlanObjection>) {
-    let Some(progress) = next.todos.get(todo.id.as_str()) else {
-        let objection = PlanObjection::New { todo: todo.id.clone(), line: todo.line };
-        return (TodoStatus::Open, Some(objection));
-    };
+    // One that was not approved has no run.
+    let Some(progress) = next.todos.get(todo.id.as_str()) else { return (TodoStatus::Open, None) };
     if progress.has_passed {
         return (TodoStatus::Done, None);
     }
@@ -613,7 +597,8 @@ fn read_todo(todo: &Todo, commands: &BTreeMap<Vec<String>, CommandReading>) -> T
     let mut is_run = false;
     for item in todo.items_of(AcceptanceKind::Automatic).filter(|item| !item.argv.is_empty()) {
         let name = item.command.clone().unwrap_or_else(|| item.argv.join(" "));
-        let bounded = |failure: String| one_line(&failure, ACCEPTANCE_OUTPUT_CHARS_MAX);
+        let name = one_line(&name, REASON_LINE_CHARS_MAX);
+        let bounded = |failure: String| one_line(&failure, TODO_FAILURE_CHARS_MAX);
         match commands.get(&item.argv) {
             Some(CommandReading::Passed) => is_run = true,
             Some(CommandReading::Failed(output)) => {
@@ -631,6 +616,15 @@ fn read_todo(todo: &Todo, commands: &BTreeMap<Vec<String>, CommandReading>) -> T
     } else {
         TodoReading::Unmeasured("it has no command".to_owned())
     }
+}
+
+/// Ends the pipeline with its loop.
+fn end(next: &mut PipelineState, ending: LoopEnding) -> Vec<PipelineDecision> {
+    next.outcome = Some(next.outcome_of(&ending));
+    next.ending = Some(ending);
+    next.close_worktrees();
+    next.phase = PipelinePhase::Ended;
+    Vec::new()
 }
 
 fn resume(next: &mut PipelineState, loop_id: String) -> Vec<PipelineDecision> {
@@ -655,7 +649,7 @@ fn resume(next: &mut PipelineState, loop_id: String) -> Vec<PipelineDecision> {
     next.commit_waits = 0;
     next.has_left_documents = false;
     next.outcome = None;
-    next.note = None;
+    next.ending = None;
     next.plan_holds = 0;
     next.question_holds = 0;
     Vec::new()

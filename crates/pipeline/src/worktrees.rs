@@ -142,10 +142,11 @@ impl PipelineState {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ending::LoopEnding;
     use crate::plan::TodoStatus;
     use crate::samples::approved_plan;
     use crate::state::{PipelineOutcome, PlanApprover};
-    use crate::step::{LoopEnding, PipelineDecision, PipelineEvent, step};
+    use crate::step::{PipelineDecision, PipelineEvent, step};
     use crate::write_rules::{PipelineWriter, WriteObjection, write_objection};
 
     const PLAN: &str = "\
@@ -261,7 +262,7 @@ mod tests {
             assert!(state.todos["TODO-1"].failure.contains("stalled"));
             assert_eq!(ended.1.is_empty(), attempt < 3, "the third one gives it up");
         }
-        assert_eq!(state.failed_todos(), 1);
+        assert_eq!(state.failed_todos().len(), 1);
         assert_eq!(state.todos_for_worktrees(), [todo(2)]);
     }
 

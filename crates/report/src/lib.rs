@@ -23,6 +23,7 @@ pub mod observed;
 pub mod options;
 pub mod person_questions;
 pub mod pipeline;
+pub mod pipeline_end;
 pub mod pipeline_evidence;
 pub mod pipeline_exam;
 pub mod pipeline_worktrees;

@@ -3,7 +3,6 @@
 
 mod adoption;
 mod ending;
-mod failures;
 mod hold_reason;
 mod proposals;
 mod status_text;

@@ -124,10 +124,16 @@ pub fn approval_is_asked(state: &PipelineState, question: &PersonQuestion) -> St
 /// For the user: the questions that wait for an answer, one line each.
 #[must_use]
 pub fn question_lines(state: &PipelineState, questions: &[PersonQuestion]) -> Vec<String> {
+    let language = language(state);
     let line = |question: &PersonQuestion| {
-        let asked = asked_question(state, question).question;
-        let asked = asked.trim_start_matches(START);
-        one_line(&format!("{}: {asked}", question.name()), LINE_CHARS_MAX)
+        let name = question.name();
+        let asked = match question {
+            PersonQuestion::Item { text, .. } => {
+                wording::ITEM_TO_ANSWER.with(language, &[&name, text])
+            }
+            _ => asked_question(state, question).question.trim_start_matches(START).to_owned(),
+        };
+        one_line(&wording::ANSWER_WITH.with(language, &[&asked, &name]), LINE_CHARS_MAX)
     };
     questions.iter().map(line).collect()
 }
@@ -143,9 +149,11 @@ pub fn answered(state: &PipelineState, name: &str, is_yes: bool) -> String {
 #[must_use]
 pub fn no_such_question(state: &PipelineState, name: &str, open: &[PersonQuestion]) -> String {
     let names: Vec<String> = open.iter().map(PersonQuestion::name).collect();
-    let open = if names.is_empty() { "-".to_owned() } else { names.join(", ") };
     let name = one_line(name, REASON_LINE_CHARS_MAX);
-    wording::NO_SUCH_QUESTION.with(language(state), &[&name, &open])
+    if names.is_empty() {
+        return wording::NO_OPEN_QUESTION.with(language(state), &[&name]);
+    }
+    wording::NO_SUCH_QUESTION.with(language(state), &[&name, &names.join(", ")])
 }
 
 /// Why an agent's answer is refused.

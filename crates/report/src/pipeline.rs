@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::person_questions::question_lines;
+use crate::pipeline_end::{end_lines, end_note};
 use crate::pipeline_worktrees::worktree_entries;
 use crate::plan_objections::objection_lines;
 use crate::wording;
@@ -10,10 +11,9 @@ use crate::wording::pipelines as phrases;
 use moai_base::foreign_text::{one_line, quoted_lines};
 use moai_base::limits::{
     BUGFIX_ATTEMPTS_MAX, LINE_CHARS_MAX, PLAN_FAULTS_NAMED_MAX, REASON_LINE_CHARS_MAX,
-    SPARKLINE_CHARS_MAX, TASK_CHARS_MAX,
+    SPARKLINE_CHARS_MAX, TASK_CHARS_MAX, TODO_FAILURE_CHARS_MAX,
 };
 use moai_loops::framework::{MessageLanguage, language_of};
-use moai_loops::state::Status;
 use moai_pipeline::commits::PipelineCommit;
 use moai_pipeline::escalation::Escalation;
 use moai_pipeline::gate::GateStatus;
@@ -85,7 +85,13 @@ fn fix_instructions(state: &PipelineState) -> String {
     let goal: String = state.goal.chars().take(TASK_CHARS_MAX).collect();
     let goal: Vec<String> = quoted_lines(&goal).collect();
     let started = wording::BUGFIX_STARTED.with(language, &[&state.id, &max]);
-    format!("{started}\n{}\n{}", goal.join("\n"), wording::BUGFIX_HOW.text_in(language))
+    format!("{started}\n{}\n{}", goal.join("\n"), fix_rule(state))
+}
+
+/// How a fault is fixed.
+#[must_use]
+pub fn fix_rule(state: &PipelineState) -> &'static str {
+    wording::BUGFIX_HOW.text_in(language(state))
 }
 
 /// Instructions for continuing after the approval.
@@ -142,11 +148,11 @@ pub fn escalation_lines(
             wording::ESCALATE_SIZE.with(language, &[todo, size.as_str(), model])
         }
         Escalation::Attempts { todo, attempts } => {
-            wording::ESCALATE_ATTEMPTS.with(language, &[todo, &attempts.to_string(), model])
+            let attempts = wording::ATTEMPTS.count(language, *attempts as usize);
+            wording::ESCALATE_ATTEMPTS.with(language, &[todo, &attempts, model])
         }
-        Escalation::Rounds(rounds) => {
-            wording::ESCALATE_ROUNDS.with(language, &[&rounds.to_string(), model])
-        }
+        Escalation::Rounds(rounds) => wording::ESCALATE_ROUNDS
+            .with(language, &[&wording::ROUNDS.count(language, *rounds as usize), model]),
     });
     lines.collect()
 }
@@ -220,51 +226,10 @@ pub fn write_refused(state: &PipelineState, file: &str, objection: &WriteObjecti
     }
 }
 
-/// For the user: the pipeline was cancelled.
-#[must_use]
-pub fn cancelled(state: &PipelineState) -> String {
-    wording::PIPELINE_CANCELLED.with(language(state), &[&state.id])
-}
-
 /// For the agent: why a keyword started nothing.
 #[must_use]
 pub fn not_started(language: MessageLanguage, reason: &str) -> String {
     wording::PIPELINE_NOT_STARTED.with(language, &[&one_line(reason, LINE_CHARS_MAX)])
-}
-
-/// For the user: how the pipeline ended.
-#[must_use]
-pub fn ended(state: &PipelineState) -> String {
-    let outcome = state.outcome.map_or("", PipelineOutcome::as_str);
-    if state.outcome == Some(PipelineOutcome::Escalated) {
-        let max = BUGFIX_ATTEMPTS_MAX.to_string();
-        return wording::BUGFIX_ESCALATED.with(language(state), &[&state.id, &max]);
-    }
-    if !state.kind.has_plan() {
-        return wording::BUGFIX_ENDED.with(language(state), &[&state.id, outcome]);
-    }
-    let language = language(state);
-    let (passed, total) = (state.passed_todos().to_string(), state.todos.len().to_string());
-    let mut text = phrases::PIPELINE_ENDED.with(language, &[&state.id, outcome, &passed, &total]);
-    let mut reasons: Vec<String> = state.note.iter().cloned().collect();
-    let already = untouched_todos(state);
-    if !already.is_empty() {
-        reasons.push(phrases::PASSED_UNTOUCHED.with(language, &[&already.join(", ")]));
-    }
-    if !reasons.is_empty() {
-        let _ = write!(text, " ({})", one_line(&reasons.join("; "), LINE_CHARS_MAX));
-    }
-    let is_gaming = |note: &String| note.starts_with(Status::Gaming.as_str());
-    if state.note.as_ref().is_some_and(is_gaming) {
-        let _ = write!(text, ". {}", phrases::GAMING_ADVICE.text_in(language));
-    }
-    text
-}
-
-/// The TODOs whose commands passed before any change was made.
-fn untouched_todos(state: &PipelineState) -> Vec<&str> {
-    let todos = state.todos.iter().filter(|(_, progress)| progress.has_passed_untouched);
-    todos.map(|(id, _)| id.as_str()).collect()
 }
 
 /// For the user: a document of a gate is not as the engine wrote it.
@@ -298,7 +263,7 @@ pub fn pipeline_status(state: &PipelineState) -> String {
     let _ = writeln!(text, "  loop: {}", state.loop_id);
     push_todos(&mut text, state);
     for line in question_lines(state, &open_questions(state)) {
-        let _ = writeln!(text, "  asks you: {}", one_line(&line, REASON_LINE_CHARS_MAX));
+        let _ = writeln!(text, "  asks you: {line}");
     }
     if let Some(last) = state.pass_counts.last() {
         let line = sparkline(&state.pass_counts);
@@ -317,9 +282,7 @@ pub fn pipeline_status(state: &PipelineState) -> String {
     if !state.fix_rounds.is_empty() {
         let _ = writeln!(text, "  rounds of fixes: {}", state.fix_rounds.len());
     }
-    if let Some(note) = &state.note {
-        let _ = writeln!(text, "  {}", one_line(note, REASON_LINE_CHARS_MAX));
-    }
+    text.push_str(&end_lines(state));
     text
 }
 
@@ -388,7 +351,7 @@ fn push_todos(text: &mut String, state: &PipelineState) {
         let title = one_line(&todo.title, REASON_LINE_CHARS_MAX);
         let _ = write!(text, "  [{mark}] {} {title}", todo.id);
         if !progress.failure.is_empty() {
-            let _ = write!(text, ": {}", one_line(&progress.failure, REASON_LINE_CHARS_MAX));
+            let _ = write!(text, ": {}", one_line(&progress.failure, TODO_FAILURE_CHARS_MAX));
         } else if progress.has_passed_untouched {
             text.push_str(": its commands passed before anything was changed");
         }
@@ -526,7 +489,7 @@ fn gate_entries(state: &PipelineState) -> PipelineGateEntries {
 #[must_use]
 pub fn pipeline_document(state: &PipelineState, tokens: Option<u64>) -> PipelineDocument<'_> {
     let (done, total) = (state.passed_todos(), state.todos.len());
-    let failed = state.failed_todos();
+    let failed = state.failed_todos().len();
     let is_sprint = state.phase == PipelinePhase::Sprint;
     PipelineDocument {
         id: &state.id,
@@ -548,7 +511,7 @@ pub fn pipeline_document(state: &PipelineState, tokens: Option<u64>) -> Pipeline
         tokens,
         convergence: state.pass_counts.iter().map(|count| count.passed).collect(),
         commits: state.commits.iter().map(commit_entry).collect(),
-        note: state.note.as_deref(),
+        note: end_note(state),
         worktrees: worktree_entries(state),
         requirements: Vec::new(),
     }

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use crate::pipeline_end::end_note;
 use moai_base::foreign_text::one_line;
 use moai_base::limits::{REASON_LINE_CHARS_MAX, TASK_CHARS_MAX};
 use moai_pipeline::approved_plan::ApprovedPlan;
@@ -159,8 +160,8 @@ pub fn pull_request(state: &PipelineState, spec: Option<&SpecDocument>) -> PullR
     }
     let (passed, total) = (state.passed_todos(), state.todos.len());
     let _ = writeln!(body, "\n{passed} of {total} TODOs pass the engine's own runs ({outcome}).");
-    if let Some(note) = &state.note {
-        let _ = writeln!(body, "\nNot verified: {}", one_line(note, TASK_CHARS_MAX));
+    if let Some(note) = end_note(state) {
+        let _ = writeln!(body, "\nNot verified: {note}");
     }
     // A fence that the evidence cannot close.
     let evidence = evidence_lines(state, spec).replace("````", "'''");

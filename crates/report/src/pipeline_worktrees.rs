@@ -9,7 +9,7 @@ use crate::pipeline::language;
 use crate::wording::worktrees as phrases;
 use crate::{sanitized_name, wording};
 use moai_base::foreign_text::{one_line, quoted_lines};
-use moai_base::limits::{REASON_LINE_CHARS_MAX, TASK_CHARS_MAX};
+use moai_base::limits::{LINE_CHARS_MAX, REASON_LINE_CHARS_MAX, TASK_CHARS_MAX};
 use moai_loops::framework::MessageLanguage;
 use moai_loops::state::{LoopState, PauseReason, Status};
 use moai_pipeline::plan::TodoId;
@@ -159,12 +159,15 @@ pub fn working_lines(state: &PipelineState, statuses: &[TodoWorktreeStatus]) -> 
 pub fn paused_lines(state: &PipelineState, held: &LoopState) -> String {
     let reason = held.pause_reason.filter(|_| held.status == Status::Paused);
     let Some(reason) = reason else { return String::new() };
+    if reason == PauseReason::AwaitsPerson {
+        return format!("{}\n", phrases::PIPELINE_AWAITS_ANSWER.text_in(language(state)));
+    }
     let first_line = phrases::PIPELINE_PAUSED.with(language(state), &[reason.as_str()]);
     format!("{first_line}\n{}\n", pause_line(state, held))
 }
 
 fn pause_line(state: &PipelineState, held: &LoopState) -> String {
-    let why = one_line(&pause_words(held), REASON_LINE_CHARS_MAX);
+    let why = one_line(&pause_words(held), LINE_CHARS_MAX);
     // Answers to the questions continue it.
     if held.pause_reason == Some(PauseReason::AwaitsPerson) {
         return format!("    {why}");

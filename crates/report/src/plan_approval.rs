@@ -1,13 +1,15 @@
 //! The texts about the approval of a plan: the plan as shown to the user, and the parts it freezes.
 
 use crate::pipeline::language;
-use crate::plan_objections::todos_ready;
+use crate::plan_objections::{named_parts, todos_ready};
 use crate::wording;
 use crate::wording::approvals as phrases;
+use crate::wording::pipelines as course;
 use moai_base::foreign_text::one_line;
 use moai_base::limits::{LINE_CHARS_MAX, NAMED_COMMANDS_MAX, REASON_LINE_CHARS_MAX};
 use moai_loops::framework::MessageLanguage;
 use moai_pipeline::approved_plan::ApprovedPlan;
+use moai_pipeline::objection::UnapprovedPart;
 use moai_pipeline::shown_plan::{ShownPlan, command_names};
 use moai_pipeline::state::PipelineState;
 
@@ -64,6 +66,14 @@ pub fn not_as_shown(state: &PipelineState, now: &ShownPlan) -> String {
         changes.push(phrases::COMMANDS_SAME.text_in(language).to_owned());
     }
     phrases::PLAN_NOT_AS_SHOWN.with(language, &[&path, version, &changes.join("; ")])
+}
+
+/// The line of a status about parts of the plan that no person has approved; `None` without any.
+#[must_use]
+pub fn unapproved_line(state: &PipelineState, parts: &[UnapprovedPart]) -> Option<String> {
+    let language = language(state);
+    let named = named_parts(language, parts);
+    (!parts.is_empty()).then(|| course::STATUS_UNAPPROVED.with(language, &[&named]))
 }
 
 /// Commands, the first ones by name.

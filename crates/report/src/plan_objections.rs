@@ -6,13 +6,13 @@ use crate::wording;
 use crate::wording::pipelines as phrases;
 use moai_base::foreign_text::one_line;
 use moai_base::limits::{
-    COMMITS_MAX, GATE_ROUNDS_MAX, LINE_CHARS_MAX, REASON_LINE_CHARS_MAX, TODO_ATTEMPTS_MAX,
-    TRIED_CHARS_MAX,
+    COMMITS_MAX, GATE_ROUNDS_MAX, INSTRUCTION_CHARS_MAX, LINE_CHARS_MAX, REASON_LINE_CHARS_MAX,
+    TODO_ATTEMPTS_MAX, TRIED_CHARS_MAX,
 };
 use moai_loops::framework::MessageLanguage;
 use moai_pipeline::commits::CommitFault;
 use moai_pipeline::convergence::FixStrategy;
-use moai_pipeline::objection::PlanObjection;
+use moai_pipeline::objection::{PlanObjection, UnapprovedPart};
 use moai_pipeline::plan::{TodoId, TodoStatus};
 use moai_pipeline::state::PipelineState;
 
@@ -54,13 +54,8 @@ fn objection_line(state: &PipelineState, objection: &PlanObjection) -> String {
         PlanObjection::DocumentChanged { path } => {
             wording::DOCUMENT_NOT_APPROVED.with(language, &[path])
         }
-        PlanObjection::New { todo, line } => {
-            let parts = [path, &line.to_string(), todo.as_str()];
-            wording::PLAN_NEW_TODO.with(language, &parts)
-        }
-        PlanObjection::NewItem { todo, item, line } => {
-            let named = format!("{todo} {}", one_line(item, REASON_LINE_CHARS_MAX));
-            wording::PLAN_NEW_TODO.with(language, &[path, &line.to_string(), &named])
+        PlanObjection::Unapproved(parts) => {
+            phrases::PLAN_UNAPPROVED.with(language, &[path, &named_parts(language, parts)])
         }
         PlanObjection::FailsAgain { todo, failure } => {
             wording::PLAN_FAILS_AGAIN.with(language, &[todo.as_str(), failure])
@@ -129,7 +124,7 @@ fn commit_fault_line(state: &PipelineState, fault: &CommitFault) -> String {
     match fault {
         CommitFault::Uncommitted { files, total } => {
             let phrase = if state.is_solo { phrases::COMMIT_ALONE } else { wording::COMMIT_FILES };
-            phrase.with(language, &[&files.join(", "), &total.to_string()])
+            phrase.with(language, &[&files.join(", "), &wording::FILES.count(language, *total)])
         }
         CommitFault::TooMany => {
             wording::COMMIT_TOO_MANY.with(language, &[&COMMITS_MAX.to_string()])
@@ -165,6 +160,15 @@ pub(crate) fn todos_ready(state: &PipelineState, todos: &[TodoId]) -> String {
         _ => phrases::READY_TOGETHER,
     };
     phrase.with(language(state), &[&todo_names(todos)])
+}
+
+/// The parts of a plan that no person has approved, each with its line.
+pub(crate) fn named_parts(language: MessageLanguage, parts: &[UnapprovedPart]) -> String {
+    let named = parts.iter().map(|part| {
+        let name = one_line(&part.name, REASON_LINE_CHARS_MAX);
+        phrases::PART_ON_LINE.with(language, &[&name, &part.line.to_string()])
+    });
+    one_line(&named.collect::<Vec<_>>().join(", "), INSTRUCTION_CHARS_MAX)
 }
 
 fn todo_names(todos: &[TodoId]) -> String {

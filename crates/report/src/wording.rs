@@ -107,6 +107,7 @@ macro_rules! phrases {
 }
 
 pub(crate) mod approvals;
+pub(crate) mod endings;
 mod particles;
 pub(crate) mod pipelines;
 pub(crate) mod worktrees;
@@ -122,6 +123,8 @@ nouns! {
     ITERATIONS: "iteration", "반복 {0}회";
     TESTS: "test", "테스트 {0}개";
     TIMES: "time", "{0}번";
+    ATTEMPTS: "attempt", "{0}번";
+    ROUNDS: "round", "{0}번";
     LINES: "line", "{0}줄";
     COMMITS: "commit", "커밋 {0}개";
 }
@@ -246,7 +249,7 @@ phrases!(REASONS {
         "잠시 뒤 턴을 다시 끝내세요. 빠진 측정을 다시 시도합니다.";
     REJECTED: "The judge did not approve:", "심사자가 승인하지 않았습니다:";
     CONTRADICTED: "Your message contradicts the measurement:", "마지막 메시지가 측정 결과와 다릅니다:";
-    PLAN_OPEN: "The plan is not done:", "계획이 끝나지 않았습니다:";
+    PLAN_OPEN: "To be put right:", "바로잡을 것:";
     RESEARCH_FIRST:
         "The research phase comes first; this Stop does not count as an iteration.",
         "조사 단계가 먼저입니다. 이번 Stop은 반복으로 세지 않습니다.";
@@ -325,6 +328,9 @@ phrases!(ENDS {
         "{0} while the agent was working. If that was you: `moai-ralph loop resume`; otherwise: \
          `moai-ralph loop cancel`",
         "에이전트가 작업하는 동안 {0}. 직접 한 것이면 `moai-ralph loop resume`, 아니면 `moai-ralph loop cancel`";
+    PAUSED_TO_ANSWER:
+        "[moai-ralph] loop {0} is paused after {1}: {2} (end: moai-ralph loop cancel)",
+        "[moai-ralph] 루프 {0} 일시 정지({1}): {2} (끝내기: moai-ralph loop cancel)";
     PAUSED:
         "[moai-ralph] loop {0} is paused after {1}: {2} (continue: moai-ralph loop resume or \
          /moai-ralph:moai-resume; end: moai-ralph loop cancel)",
@@ -358,13 +364,11 @@ phrases!(ENDS {
     EXAM_DIFFERS: "the frozen checks changed", "고정한 검사가 바뀌었습니다";
     BASE_IN_USE: "the work is done and merged, but {0}", "작업과 병합은 끝났지만 {0}";
     PLAN_UNUSABLE:
-        "the plan cannot be used: {0}. Fix it, then run `moai-ralph loop resume`",
-        "계획을 쓸 수 없습니다: {0}. 고친 다음 `moai-ralph loop resume`";
+        "the plan cannot be used: {0}. Repair it",
+        "계획을 쓸 수 없습니다: {0}. 고치세요";
     AWAITS_PERSON:
-        "you are asked: {0}. Answer with `/moai-ralph:pipeline-answer NAME yes` (or `no`), or with \
-         `moai-ralph pipeline answer NAME yes` at a terminal",
-        "답이 필요합니다: {0}. `/moai-ralph:pipeline-answer 이름 yes`(또는 `no`)나 터미널의 `moai-ralph \
-         pipeline answer 이름 yes`로 답해 주세요";
+        "your answer is needed. {0}. At a terminal, `moai-ralph pipeline answer` takes the same name and answer",
+        "답이 필요합니다. {0}. 터미널에서는 `moai-ralph pipeline answer`에 같은 이름과 답을 쓰세요";
     BY_THE_USER: "by the user", "사용자가 멈춤";
     CHANGED_SINCE_COMPLETED:
         "[moai-ralph] loop {0} ended as complete, but the same turn then changed {1}, which was not measured. \
@@ -544,8 +548,8 @@ phrases!(PIPELINES {
         "Do the TODOs in the order of their dependencies. At every Stop the engine runs the acceptance commands itself and sets the boxes in {0}; a box that you set counts only if its run agrees. What was approved is frozen: the plan may only grow.",
         "의존 순서대로 TODO를 수행하세요. Stop마다 엔진이 인수 명령을 직접 실행해 {0}의 체크박스를 표시합니다. 직접 표시한 체크박스는 그 실행이 통과해야만 인정됩니다. 승인된 내용은 고정되어 있어 계획은 추가만 할 수 있습니다.";
     PIPELINE_NO_PLAN:
-        "[moai-ralph] pipeline {0}: there is no usable plan in {1}, and the agent is not held for it any longer:",
-        "[moai-ralph] 파이프라인 {0}: {1}에 쓸 수 있는 계획이 없으며, 이 때문에 에이전트를 더 붙잡지 않습니다:";
+        "[moai-ralph] pipeline {0}: {1} still holds no usable plan, so the turn ends here. Tell the agent how to go on, or end the pipeline with `/moai-ralph:pipeline-cancel`. What is wrong:",
+        "[moai-ralph] 파이프라인 {0}: {1}에 아직 쓸 수 있는 계획이 없어 턴을 끝냅니다. 에이전트에게 어떻게 할지 알려 주거나 `/moai-ralph:pipeline-cancel`로 끝내세요. 문제:";
     PIPELINE_PLAN_HELD: "[moai-ralph] pipeline {0}: the plan is not ready.", "[moai-ralph] 파이프라인 {0}: 계획이 준비되지 않았습니다.";
     PIPELINE_NOT_APPROVED: "the plan of pipeline {0} cannot be approved:", "파이프라인 {0}의 계획을 승인할 수 없습니다:";
     PLAN_MISSING: "{0} is missing or cannot be read", "{0} 파일이 없거나 읽을 수 없습니다";
@@ -557,44 +561,45 @@ phrases!(PIPELINES {
     PLAN_SHELL_COMMAND:
         "{0} line {1}: {2} is not a single command: put it into a script of the project ({3})",
         "{0} {1}번째 줄: {2}의 항목은 단일 명령이 아닙니다. 프로젝트의 스크립트에 넣으세요 ({3})";
-    PLAN_CHANGED: "{0}: {1}: what was approved still counts: restore it", "{0}: {1}: 승인된 내용이 그대로 적용됩니다. 되돌리세요";
+    PLAN_CHANGED:
+        "{0}: {1}. What was approved still counts, so restore it",
+        "{0}: {1}. 승인된 내용이 그대로 적용되니 되돌리세요";
     PLAN_FAILS_AGAIN:
         "{0} passed before and fails now, so its box is open again: {1}",
         "{0}{0:은} 전에 통과했으나 지금 실패하므로 상자를 다시 비웠습니다: {1}";
-    PLAN_NEW_TODO:
-        "{0} line {1}: {2} is new and needs the user's approval: run `moai-ralph pipeline approve` and ask what it says",
-        "{0} {1}번째 줄: {2}{2:은} 새로 추가되었으며 사용자의 승인이 필요합니다. `moai-ralph pipeline approve`를 실행하고 알려 주는 대로 물으세요";
     DOCUMENT_NOT_APPROVED:
-        "{0} differs from the approved version: restore it, or run `moai-ralph pipeline approve` and ask the question it prints",
-        "{0}{0:이} 승인된 내용과 다릅니다. 되돌리거나 `moai-ralph pipeline approve`를 실행하고 알려 주는 대로 물으세요";
+        "{0} is not as it was approved. Restore it, or run `moai-ralph pipeline approve` and ask the user the question that it gives",
+        "{0}{0:이} 승인된 내용과 다릅니다. 되돌리거나 `moai-ralph pipeline approve`를 실행하고 알려 주는 질문을 사용자에게 물으세요";
     SCRIPTS_LATE:
-        "written since the last approval and frozen now as they are: {0}. Read them",
-        "지난 승인 뒤에 쓰였고 지금 그대로 고정되었습니다: {0}. 읽어 보세요";
+        "These scripts were written since the last approval and are frozen now as they are: {0}. Read them",
+        "다음 스크립트는 지난 승인 뒤에 쓰였고 지금 그대로 고정되었습니다: {0}. 읽어 보세요";
     SCRIPTS_MISSING:
-        "not there yet, so not frozen: {0}. What is written there later is not examined until you have read it and frozen it (moai-ralph loop refreeze)",
-        "아직 없어서 고정하지 못했습니다: {0}. 나중에 쓰인 내용은 직접 읽고 고정할 때까지(moai-ralph loop refreeze) 검증되지 않습니다";
+        "These scripts do not exist yet, so they are not frozen: {0}. What is written there later proves nothing until you have read it and frozen it with `moai-ralph loop refreeze`",
+        "다음 스크립트는 아직 없어서 고정하지 못했습니다: {0}. 나중에 쓰인 내용은 직접 읽고 `moai-ralph loop refreeze`로 고정할 때까지 아무것도 증명하지 못합니다";
     PLAN_BOX_TAKEN_BACK:
         "{0} was marked [{1}], but the engine's own run does not agree, so its box is open again: {2}",
         "{0}에 [{1}] 표시가 있었지만 엔진이 직접 실행한 결과와 다르므로 체크박스를 되돌렸습니다: {2}";
-    BUGFIX_STARTED: "[moai-ralph] pipeline {0} (bugfix) begins; {1} attempts. The fault, in the user's words:", "[moai-ralph] 파이프라인 {0}(bugfix){0:을} 시작합니다. 시도는 {1}번입니다. 사용자가 쓴 결함:";
+    BUGFIX_STARTED:
+        "[moai-ralph] pipeline {0} (bugfix) begins, with at most {1} attempts. The fault, in the user's words:",
+        "[moai-ralph] 파이프라인 {0}(bugfix)을 시작합니다. 최대 {1}번 시도합니다. 사용자가 쓴 결함:";
     BUGFIX_HOW:
         "Reproduce the fault with a test that fails, find its cause, fix it there, then end your turn. Each Stop that is not clean is an attempt.",
         "실패하는 테스트로 결함을 재현하고, 원인을 찾아 그 자리에서 고친 뒤 턴을 끝내세요. 문제가 남은 Stop은 한 번의 시도로 셉니다.";
-    BUGFIX_ESCALATED:
-        "[moai-ralph] pipeline {0}: the fault is not fixed after {1} attempts. It may need a plan: `moai-ralph pipeline start --kind full --goal …`",
-        "[moai-ralph] 파이프라인 {0}: {1}번 시도했지만 결함을 고치지 못했습니다. 계획이 필요할 수 있습니다. `moai-ralph pipeline start --kind full --goal …`";
-    BUGFIX_ENDED: "[moai-ralph] pipeline {0}: {1}", "[moai-ralph] 파이프라인 {0} 결과: {1}";
     PIPELINE_NOT_STARTED: "[moai-ralph] no pipeline was started: {0}", "[moai-ralph] 파이프라인을 시작하지 않았습니다: {0}";
-    FIX_NOW: "a gate failed (round {0} of {1}): fix what is reported above", "게이트를 통과하지 못했습니다({1}회 중 {0}회): 위에 보고된 문제를 고치세요";
+    FIX_NOW:
+        "A gate failed (round {0} of {1}): fix what is reported below",
+        "게이트를 통과하지 못했습니다({1}회 중 {0}회): 아래에 보고된 문제를 고치세요";
     WRITE_FRESH_WORKER:
         "[moai-ralph] {0} is not written: pipeline {1} takes another approach with a fresh worker. End with your report",
         "[moai-ralph] {0}{0:을} 쓰지 않았습니다. 파이프라인 {1}{1:은} 새 워커와 다른 방법으로 진행합니다. 보고로 끝내세요";
     WORKER_HELD: "[moai-ralph] pipeline {0}: this task is not done.", "[moai-ralph] 파이프라인 {0}: 이 작업은 끝나지 않았습니다.";
     WORKER_WITHOUT_REPORT:
-        "there is no usable report: {0}. End with one JSON object: todo_id, status, outputs, acceptance_criteria, learnings, issues, decisions",
-        "쓸 수 있는 보고가 없습니다: {0}. todo_id, status, outputs, acceptance_criteria, learnings, issues, decisions가 있는 JSON 객체 하나로 끝내세요";
+        "There is no usable report ({0}). End with one JSON object: todo_id, status, outputs, acceptance_criteria, learnings, issues, decisions",
+        "쓸 수 있는 보고가 없습니다({0}). todo_id, status, outputs, acceptance_criteria, learnings, issues, decisions가 있는 JSON 객체 하나로 끝내세요";
     WORKER_UNKNOWN_TODO: "{0} is not in the approved plan {1}", "{0}{0:은} 승인된 계획 {1}에 없습니다";
-    WORKER_CONTRADICTS: "the report contradicts itself: {0}", "보고가 서로 맞지 않습니다: {0}";
+    WORKER_CONTRADICTS:
+        "The report contradicts itself: {0}",
+        "보고가 서로 맞지 않습니다: {0}";
     WORKER_FAILS:
         "{0} does not pass the engine's own run (attempt {1} of {2}): {3}",
         "{0}{0:이} 엔진의 직접 실행을 통과하지 못했습니다({2}번 중 {1}번째 시도): {3}";
@@ -614,7 +619,9 @@ phrases!(PIPELINES {
         "the plan {0} of pipeline {1} can be approved, but not by an agent. Ask the user with AskUserQuestion exactly this: {2}",
         "파이프라인 {1}의 계획 {0}{0:은} 승인할 수 있지만 에이전트가 승인할 수는 없습니다. AskUserQuestion으로 사용자에게 다음을 그대로 물으세요: {2}";
     ASK_PLAN_HEADER: "Plan", "계획";
-    ASK_PLAN: "moai-ralph: shall the work follow the plan {0} (version {1})?", "moai-ralph: 계획 {0}(버전 {1})대로 작업할까요?";
+    ASK_PLAN:
+        "moai-ralph: should the work follow the plan {0} (version {1})?",
+        "moai-ralph: 계획 {0}(버전 {1})대로 작업할까요?";
     ASK_PLAN_YES: "Approve", "승인";
     ASK_PLAN_YES_MEANS: "The acceptance commands are frozen, and the plan may only grow", "인수 명령이 고정되고 계획은 추가만 할 수 있습니다";
     ASK_PLAN_NO: "Change it", "수정";
@@ -633,14 +640,23 @@ phrases!(PIPELINES {
     ASK_PROPOSAL_YES_MEANS: "It may become a TODO of the plan", "계획의 TODO로 추가할 수 있습니다";
     ASK_PROPOSAL_NO: "Reject", "거절";
     ASK_PROPOSAL_NO_MEANS: "It is not followed", "따르지 않습니다";
-    ANSWERED_YES: "[moai-ralph] pipeline {0}: the user agrees to {1}. Continue, then end your turn.", "[moai-ralph] 파이프라인 {0}: 사용자가 {1}에 동의했습니다. 계속 진행한 뒤 턴을 끝내세요.";
-    ANSWERED_NO: "[moai-ralph] pipeline {0}: the user does not agree to {1}. Ask what is missing, and continue.", "[moai-ralph] 파이프라인 {0}: 사용자가 {1}에 동의하지 않았습니다. 부족한 점을 묻고 계속 진행하세요.";
-    NO_SUCH_QUESTION: "{0} is not asked; open questions: {1}", "{0}에 대한 질문은 없습니다. 열린 질문: {1}";
+    ANSWERED_YES: "[moai-ralph] pipeline {0}: the user agrees to {1}. Go on, then end your turn.", "[moai-ralph] 파이프라인 {0}: 사용자가 {1}에 동의했습니다. 계속 진행한 뒤 턴을 끝내세요.";
+    ANSWERED_NO: "[moai-ralph] pipeline {0}: the user does not agree to {1}. Ask what is missing, and go on.", "[moai-ralph] 파이프라인 {0}: 사용자가 {1}에 동의하지 않았습니다. 부족한 점을 묻고 계속 진행하세요.";
+    NO_SUCH_QUESTION:
+        "{0} is not an open question. Open questions: {1}",
+        "{0}{0:은} 열린 질문이 아닙니다. 열린 질문: {1}";
     ANSWER_IS_FOR_A_PERSON: "pipeline answer is for a person: an agent started this shell. {0}", "pipeline answer는 사람이 실행합니다. 이 셸은 에이전트가 시작했습니다. {0}";
+    NO_OPEN_QUESTION: "{0} is not an open question: none is open now", "{0}{0:은} 열린 질문이 아닙니다. 지금 열린 질문이 없습니다";
+    ANSWER_WITH:
+        "{0} Answer with `/moai-ralph:pipeline-answer {1} yes` (or `no`)",
+        "{0} `/moai-ralph:pipeline-answer {1} yes`(또는 `no`)로 답하세요";
+    ITEM_TO_ANSWER: "Is {0} met ({1})?", "{0}{0:이} 충족되었습니까({1})?";
     QUESTION_IS_NONE:
-        "[moai-ralph] pipeline {0}: answer ignored: wrong question, or the plan has changed since. Run `moai-ralph pipeline approve` or end your turn, then ask the question it prints",
-        "[moai-ralph] 파이프라인 {0}: 질문이 다르거나 그사이 계획이 바뀌어 답을 반영하지 않았습니다. `moai-ralph pipeline approve`를 실행하거나 턴을 끝낸 뒤, 출력된 질문을 다시 하세요";
-    SOLO_SCENARIOS: "its scenarios are not played, because --solo has no agent for that: the gate is skipped", "--solo에는 시나리오를 수행할 에이전트가 없으므로 해당 게이트를 건너뜁니다";
+        "[moai-ralph] pipeline {0}: the answer does not count, because the question was not the one that moai-ralph gave, or the plan has changed since. Run `moai-ralph pipeline approve` or end your turn, and ask the question that you get",
+        "[moai-ralph] 파이프라인 {0}: moai-ralph가 알려 준 질문이 아니거나 그 뒤 계획이 바뀌어 답을 인정하지 않습니다. `moai-ralph pipeline approve`를 실행하거나 턴을 끝내고, 알려 주는 질문을 물으세요";
+    SOLO_SCENARIOS:
+        "Its scenarios are not played, because --solo has no agent for that, so their gate is skipped",
+        "--solo에는 시나리오를 수행할 에이전트가 없으므로 해당 게이트를 건너뜁니다";
     WRITE_IN_WORKTREES:
         "[moai-ralph] {0} is not written here now: TODOs of pipeline {1} are worked on in worktrees. End your turn; their work is merged",
         "[moai-ralph] 지금은 여기서 {0}{0:을} 쓰지 않습니다. 파이프라인 {1}의 TODO를 작업 트리에서 작업하고 있습니다. 턴을 끝내세요. 작업 결과는 병합됩니다";
@@ -649,17 +665,16 @@ phrases!(PIPELINES {
         "[moai-ralph] {0}{0:은} 맡은 TODO의 작업 트리 밖에 있습니다. 파이프라인 {1}에서는 자신의 작업 트리에서만 쓰세요";
     WRITE_OTHER_SESSION:
         "[moai-ralph] {0} is not written here: pipeline {1} runs in another session of this project. Work there; or take it over with `moai-ralph loop adopt {2}`, or end it with `moai-ralph pipeline cancel`",
-        "[moai-ralph] 여기서 {0}{0:을} 쓰지 않습니다. 이 프로젝트의 다른 세션에서 파이프라인 {1}{1:을} 실행하고 있습니다. 그 세션에서 작업하거나 `moai-ralph loop adopt {2}`{2:으로} 넘겨받거나 `moai-ralph pipeline cancel`로 끝내세요";
-    PIPELINE_CANCELLED:
-        "[moai-ralph] pipeline {0} is cancelled; files stay as they are. `moai-ralph pipeline resume` continues it",
-        "[moai-ralph] 파이프라인 {0}{0:을} 취소했습니다. 파일은 그대로입니다. `moai-ralph pipeline resume`으로 이어서 할 수 있습니다";
+        "[moai-ralph] 여기서 {0}{0:을} 쓰지 않습니다. 이 프로젝트의 다른 세션에서 파이프라인 {1}{1:을} 실행하고 있습니다. 그 세션에서 작업하거나 `moai-ralph loop adopt {2}`로 넘겨받거나 `moai-ralph pipeline cancel`로 끝내세요";
     COMMIT_FILES:
-        "the work passes and is not committed ({1} files): let the agent git-master propose the commits, then make them with git; nothing else is missing. The files: {0}",
-        "작업은 모두 통과했지만 커밋되지 않았습니다(파일 {1}개). git-master 에이전트가 커밋을 제안하게 한 다음 git으로 커밋하세요. 그 밖에 빠진 것은 없습니다. 파일: {0}";
-    COMMIT_TOO_MANY: "there are more than {0} commits since the pipeline began", "파이프라인을 시작한 뒤의 커밋이 {0}개를 넘습니다";
+        "The work passes and is not committed ({1}). Let the agent git-master propose the commits, then make them with git; nothing else is missing. Files: {0}",
+        "작업은 모두 통과했지만 커밋되지 않았습니다({1}). git-master 에이전트가 커밋을 제안하게 한 다음 git으로 커밋하세요. 그 밖에 빠진 것은 없습니다. 파일: {0}";
+    COMMIT_TOO_MANY:
+        "There are more than {0} commits since the pipeline began, which is more than can be checked: squash some of them",
+        "파이프라인을 시작한 뒤의 커밋이 {0}개를 넘어 모두 검사할 수 없습니다. 일부를 합치세요";
     COMMIT_ON_BRANCH:
-        "sync.branch is set, but the work is still on {0}: git switch --create moai/{1}",
-        "sync.branch가 켜져 있지만 작업이 아직 {0} 브랜치에 있습니다: git switch --create moai/{1}";
+        "sync.branch is set, but the work is still on {0}: run `git switch --create moai/{1}`",
+        "sync.branch가 켜져 있지만 작업이 아직 {0} 브랜치에 있습니다. `git switch --create moai/{1}`을 실행하세요";
     COMMIT_MESSAGE: "{0}: reword it", "{0}: 메시지를 고치세요";
     COMMIT_BREAKS:
         "`{1}` fails at commit {0}, though the work as a whole passes it: change the commits so that each one passes. Its output: {2}",
@@ -668,24 +683,35 @@ phrases!(PIPELINES {
         "{0} of {1} commits are checked; the time of one Stop (loop.stop_timeout) was not enough, so end your turn again",
         "커밋 {1}개 중 {0}개를 검사했습니다. Stop 한 번의 시간(loop.stop_timeout)이 모자라므로 턴을 다시 끝내세요";
     PLAY_SCENARIOS:
-        "every test passes; scenarios are still to be played: give each run to the agent scenario-runner (3 to 5 runs of each, one run per agent, 4 of 5 must pass): {0}",
-        "테스트는 모두 통과했습니다. 실행할 시나리오가 남았습니다. 실행마다 scenario-runner 에이전트에게 하나씩 맡기세요(시나리오마다 3~5번, 80% 이상 통과해야 합니다): {0}";
-    SCENARIO_FAILS: "too few runs of {0} passed: {1}", "{0} 시나리오의 통과 횟수가 모자랍니다: {1}";
-    REVIEWED: "review, {0} ({1}): {2} {3}", "리뷰, {0}({1}): {2} {3}";
+        "Every test passes, and scenarios are still to be played. Give each run to an agent scenario-runner of its own, 3 to 5 runs of each scenario; 4 of 5 must pass. Scenarios: {0}",
+        "테스트는 모두 통과했습니다. 실행할 시나리오가 남았습니다. 실행마다 scenario-runner 에이전트를 새로 쓰고, 시나리오마다 3~5번 수행하세요(80% 이상 통과해야 합니다). 시나리오: {0}";
+    SCENARIO_FAILS:
+        "Too few runs of {0} passed: {1}",
+        "{0} 시나리오의 통과 횟수가 모자랍니다: {1}";
+    REVIEWED:
+        "Review, {0} ({1}): {2} {3}",
+        "리뷰, {0}({1}): {2} {3}";
     SANDBOX_FAILS: "`{0}` passes here but fails in the container: {1}", "`{0}`{0:은} 여기서는 통과하지만 컨테이너에서 실패합니다: {1}";
     DOCUMENT_CHANGED:
-        "[moai-ralph] {0} was changed after the gate wrote it; the engine's own results count, so the file is rewritten",
+        "[moai-ralph] {0} was changed after the gate had written it; the engine's own results count, and it is written again",
         "[moai-ralph] 게이트가 {0}{0:을} 쓴 뒤에 내용이 바뀌었습니다. 엔진의 결과가 적용되며 파일은 다시 씁니다";
     ESCALATE_SIZE: "{0} is of size {1}: give it to a worker with model {2}", "{0}의 크기는 {1}입니다. 모델 {2}{2:을} 쓰는 워커에게 맡기세요";
-    ESCALATE_ATTEMPTS: "{0} failed {1} attempts: give it to a worker with model {2}", "{0}{0:은} {1}번 실패했습니다. 모델 {2}{2:을} 쓰는 워커에게 맡기세요";
-    ESCALATE_ROUNDS: "{0} rounds of fixes: let the agent debugger with model {1} find the cause first", "수정이 {0}회째입니다. 먼저 모델 {1}{1:을} 쓰는 debugger 에이전트로 원인을 찾으세요";
-    HELPER_ANSWER: "the answer cannot be used: {0}", "답을 사용할 수 없습니다: {0}";
+    ESCALATE_ATTEMPTS:
+        "{1} at {0} failed: give it to a worker with model {2}",
+        "{0}에 대한 시도가 {1} 실패했습니다. 모델 {2}{2:을} 쓰는 워커에게 맡기세요";
+    ESCALATE_ROUNDS:
+        "After {0} of fixes, let the agent debugger find the cause first, with model {1}",
+        "{0} 수정했습니다. 먼저 모델 {1}{1:을} 쓰는 debugger 에이전트로 원인을 찾으세요";
+    HELPER_ANSWER:
+        "The answer cannot be used: {0}",
+        "답을 사용할 수 없습니다: {0}";
     PIPELINE_NOT_SAVED: "[moai-ralph] pipeline {0} was not saved: {1}", "[moai-ralph] 파이프라인 {0}{0:을} 저장하지 못했습니다: {1}";
 });
 
 #[cfg(test)]
 mod tests {
     use super::approvals::APPROVALS;
+    use super::endings::ENDINGS;
     use super::pipelines::COURSE;
     use super::worktrees::WORKTREES;
     use super::*;
@@ -708,14 +734,14 @@ mod tests {
     fn every_phrase_exists_in_both_languages_with_the_same_parts() {
         let tables = [
             EDITS, STARTS, REASONS, ENDS, SPENDING, LOSSES, MEMORIES, PIPELINES, APPROVALS, COURSE,
-            WORKTREES,
+            ENDINGS, WORKTREES,
         ];
         for (name, phrase) in tables.into_iter().flatten() {
             let (english, korean) = (phrase.english, phrase.korean);
             assert!(!english.trim().is_empty() && !has_hangul(english), "{name}: {english}");
             assert!(has_hangul(korean), "{name}: {korean}");
             assert_eq!(parts(english), parts(korean), "{name}");
-            assert!(!korean.contains("십시오"), "{name} is not in the register of the others");
+            assert!(!korean.contains("세요"), "{name} is not in the register of the others");
             let placeholders = korean.split('{').skip(1).filter_map(|rest| rest.split_once('}'));
             for (_, particle) in placeholders.filter_map(|(it, _)| it.split_once(':')) {
                 assert!(particles::is_known(particle), "{name}: {korean}");

@@ -66,7 +66,7 @@ fn a_plan_alone_is_no_work() {
     while stop(&sandbox).is_some() {}
     let ended = status(&sandbox);
     assert_eq!(ended["outcome"], "completed_unverified", "{ended}");
-    assert_eq!(ended["note"], "nothing was changed");
+    assert_eq!(ended["note"], "nothing but specifications was changed");
 }
 
 #[test]

@@ -9,6 +9,9 @@ use serde_json::json;
 use super::{PLAN, approve, notice, pipeline, plan_path, status, stop, stop_output};
 use crate::support::{SESSION, Sandbox, write_file};
 
+/// What the end says about a review without judges.
+const SKIPPED_REVIEW: &str = "the review was skipped (judge.backend is none)";
+
 /// A judge as a program: people are greeted when the change says hello, the change is insecure when it has a
 /// password, and planted claims are rejected. Everything else is met, by quoting `one.txt`.
 const JUDGE: &str = r#"#!/bin/sh
@@ -85,11 +88,14 @@ fn a_gate_that_fails_begins_a_round_of_fixes_and_a_skipped_review_is_no_pass() {
     assert_eq!(status(&sandbox)["phase"], "fix");
     sandbox.write("ok.txt", "");
     let answer = stop_output(&sandbox);
-    assert!(notice(&answer).contains("2 of 2 TODOs pass (review skipped)"), "{answer}");
+    assert!(
+        notice(&answer).contains("2 of 2 TODOs pass, but the review was skipped ("),
+        "{answer}"
+    );
     let ended = status(&sandbox);
     let gates = json!({"tests": "passed", "review": "skipped", "scenarios": "none"});
     assert_eq!((&ended["outcome"], &ended["gates"]), (&json!("completed_unverified"), &gates));
-    assert_eq!(ended["note"], "review skipped");
+    assert_eq!(ended["note"], SKIPPED_REVIEW);
     let metrics = sandbox.read("docs/learnings/two-files/metrics.md");
     assert!(metrics.contains("review skipped"), "{metrics}");
 }
@@ -140,7 +146,7 @@ fn a_critical_finding_of_the_review_begins_a_round() {
     sandbox.write("one.txt", "hello people\n");
     sandbox.write("two.txt", "two\npassword = 'x'\n");
     let reason = stop(&sandbox).expect("the change is insecure");
-    assert!(reason.contains("review, security (critical)"), "{reason}");
+    assert!(reason.contains("Review, security (critical)"), "{reason}");
     assert!(reason.contains("round 1 of 10"), "{reason}");
     let now = status(&sandbox);
     assert_eq!((&now["phase"], &now["gates"]["review"]), (&json!("fix"), &json!("failed")));
@@ -205,7 +211,7 @@ fn scenarios_are_played_three_times_and_the_engine_runs_their_commands_itself() 
     let ended = status(&sandbox);
     assert_eq!(
         (&ended["gates"]["scenarios"], &ended["note"]),
-        (&json!("passed"), &json!("review skipped"))
+        (&json!("passed"), &json!(SKIPPED_REVIEW))
     );
     let text = pipeline(&sandbox, &["report"]).stdout;
     assert!(text.contains("gate 3: SC-1: 3 of 3 runs passed"), "{text}");
@@ -220,7 +226,7 @@ fn a_run_that_is_reported_as_passed_but_fails_here_is_a_failed_run() {
         assert_eq!(plays(&sandbox, "PASS", 2), None, "a failure is a result");
     }
     let reason = stop(&sandbox).expect("at best three of five pass");
-    assert!(reason.contains("too few runs of SC-1 (a user is greeted)"), "{reason}");
+    assert!(reason.contains("Too few runs of SC-1 (a user is greeted)"), "{reason}");
     assert!(reason.contains("round 1 of 10"), "{reason}");
     let text = pipeline(&sandbox, &["report"]).stdout;
     assert_eq!(text.matches("a run of SC-1 was reported as PASS").count(), 2, "{text}");
@@ -264,11 +270,11 @@ fn without_other_agents_scenarios_are_skipped_at_once_and_that_is_said() {
         "### SC-1: a user is greeted\n- When the user runs `cat one.txt`\n- Then it says hello\n";
     sandbox.write(&path.replace("plan.md", "acceptance.md"), acceptance);
     let told = approve(&sandbox);
-    assert!(told.contains("its scenarios are not played, because --solo"), "{told}");
+    assert!(told.contains("Its scenarios are not played, because --solo"), "{told}");
     sandbox.write("one.txt", "hello\n");
     sandbox.write("two.txt", "two\n");
     let answer = stop_output(&sandbox);
-    assert!(notice(&answer).contains("(review skipped, scenarios skipped)"), "{answer}");
+    assert!(notice(&answer).contains("the scenarios were not played, because --solo"), "{answer}");
     assert_eq!(status(&sandbox)["outcome"], "completed_unverified");
 }
 
@@ -374,13 +380,16 @@ fn a_stronger_model_is_proposed_by_the_projects_rules() {
     assert_eq!(sandbox.hook("subagent-stop", &input).code, 0);
     let reason = stop(&sandbox).expect("nothing is done");
     assert!(
-        reason.contains("TODO-1 failed 1 attempts: give it to a worker with model fable"),
+        reason.contains("1 attempt at TODO-1 failed: give it to a worker with model fable"),
         "{reason}"
     );
     sandbox.write("one.txt", "one\n");
     sandbox.write("two.txt", "two\n");
     let reason = stop(&sandbox).expect("the project's own check fails");
-    assert!(reason.contains("the agent debugger with model fable"), "{reason}");
+    assert!(
+        reason.contains("let the agent debugger find the cause first, with model fable"),
+        "{reason}"
+    );
     let approved = approve(&sandbox);
     assert!(!approved.contains("size M"), "TODO-2 passes already: {approved}");
 }

@@ -169,10 +169,10 @@ fn an_item_for_a_person_holds_the_end_until_one_agrees() {
     assert!(stop(&sandbox).is_some(), "it is asked again");
     assert!(stop(&sandbox).is_some());
     let answer = stop_output(&sandbox);
-    assert!(notice(&answer).contains("TODO-1/AC-2: is TODO-1/AC-2 met?"), "{answer}");
+    assert!(notice(&answer).contains("Is TODO-1/AC-2 met (it reads well)?"), "{answer}");
     assert_eq!(status(&sandbox)["phase"], "finalize", "it waits, and has not ended");
     let shown = pipeline(&sandbox, &["status"]).stdout;
-    assert!(shown.contains("asks you: TODO-1/AC-2"), "{shown}");
+    assert!(shown.contains("asks you: Is TODO-1/AC-2 met ("), "{shown}");
     // The answer continues the loop that waits for it.
     let output = terminal::with_code(&sandbox, &["pipeline", "answer", "TODO-1/AC-2", "yes"]);
     assert_eq!(output.code, 0, "{output:#?}");
@@ -206,7 +206,7 @@ fn a_pipeline_that_ends_at_a_limit_names_what_no_person_has_agreed_to() {
     let ended = status(&sandbox);
     assert_eq!(ended["outcome"], "partial", "{ended}");
     let note = ended["note"].as_str().unwrap_or_default();
-    assert!(note.contains("not passing: TODO-1") && note.contains("TODO-1/AC-2"), "{note}");
+    assert!(note.contains("still to be done: TODO-1") && note.contains("TODO-1/AC-2"), "{note}");
 }
 
 #[test]

@@ -67,7 +67,7 @@ fn an_added_todo_needs_the_users_word_and_is_then_examined_too() {
     let more = format!("{PLAN}\n### [x] TODO 3: a third file\n- [A] `test -f three.txt`\n");
     sandbox.write(&path, &more);
     let reason = stop(&sandbox).expect("the third is not approved");
-    assert!(reason.contains("TODO-3 is new"), "{reason}");
+    assert!(reason.contains("not approved: TODO-3 (line"), "{reason}");
     assert!(sandbox.read(&path).contains("### [ ] TODO 3"), "its box is not the agent's to set");
     approve(&sandbox);
     let reason = stop(&sandbox).expect("the third file is missing");
@@ -86,7 +86,7 @@ fn an_item_that_is_added_to_an_approved_todo_needs_the_users_word_too() {
         sandbox.write("two.txt", "two\n");
         sandbox.write(&path, &format!("{PLAN}  - {item}\n"));
         let reason = stop(&sandbox).expect("the item is not approved");
-        assert!(reason.contains("TODO-2 AC-2 is new"), "{reason}");
+        assert!(reason.contains("not approved: TODO-2 AC-2 (line"), "{reason}");
         approve(&sandbox);
         assert!(stop(&sandbox).is_some(), "{item}");
     }

@@ -92,7 +92,10 @@ fn a_loop_that_ends_without_success_leaves_a_partial_pipeline() {
     while stop(&sandbox).is_some() {}
     let status = status(&sandbox);
     assert_eq!(status["outcome"], "partial", "{status}");
-    assert_eq!(status["note"], "stalled; not passing: TODO-2");
+    assert_eq!(
+        status["note"],
+        "there was no progress in 3 iterations; 1 of 2 TODOs passes; still to be done: TODO-2"
+    );
     let resumed = sandbox.run(&["loop", "resume", status["loop_id"].as_str().unwrap_or_default()]);
     assert!(resumed.stderr.contains("moai-ralph pipeline resume pipeline-"), "{resumed:#?}");
     let report = pipeline(&sandbox, &["report"]).stdout;
@@ -133,7 +136,10 @@ fn a_limit_of_tokens_ends_a_pipeline_as_partial_and_names_what_is_missing() {
     assert_ne!(answer["decision"], "block", "{answer}");
     let ended = status(&sandbox);
     assert_eq!(ended["outcome"], "partial", "{ended}");
-    assert_eq!(ended["note"], "budget; not passing: TODO-2");
+    assert_eq!(
+        ended["note"],
+        "the token limit is reached; 1 of 2 TODOs passes; still to be done: TODO-2"
+    );
     let resumed = pipeline(&sandbox, &["resume", "--max-tokens", "5000", "--session", SESSION]);
     assert_eq!(resumed.code, 0, "{resumed:#?}");
     sandbox.write("two.txt", "two\n");

@@ -16,14 +16,14 @@ fn status_text(sandbox: &Sandbox) -> String {
 fn commands_that_pass_before_the_work_are_named() {
     let sandbox = approved(&PLAN.replace("test -f one.txt", "test -f readme.txt"));
     let reason = stop(&sandbox).expect("the second file is missing");
-    assert!(reason.contains("passes although nothing was changed yet"), "{reason}");
+    assert!(reason.contains("The commands of TODO-1 pass although nothing"), "{reason}");
     let shown = status_text(&sandbox);
     assert!(shown.contains("[x] TODO-1 the first file: its commands passed before"), "{shown}");
     let again = stop(&sandbox).expect("the second file is missing");
     assert!(!again.contains("although nothing was changed"), "it is said once: {again}");
     sandbox.write("two.txt", "two\n");
     let answer = stop_output(&sandbox);
-    assert!(notice(&answer).contains("passed before anything was changed: TODO-1)"), "{answer}");
+    assert!(notice(&answer).contains("The commands of TODO-1 passed before anything"), "{answer}");
 }
 
 #[test]
@@ -34,16 +34,16 @@ fn without_workers_no_text_speaks_of_them() {
     assert_eq!(pipeline(&sandbox, &start).code, 0);
     sandbox.write(&plan_path(&sandbox), PLAN);
     let told = approve(&sandbox);
-    assert!(told.contains("can be done now: TODO-1") && !told.contains("worker"), "{told}");
+    assert!(told.contains("TODO-1 can be done now") && !told.contains("worker"), "{told}");
     let reason = stop(&sandbox).expect("nothing is done");
-    assert!(reason.contains("can be done now: TODO-1") && !reason.contains("worker"), "{reason}");
+    assert!(reason.contains("TODO-1 can be done now") && !reason.contains("worker"), "{reason}");
 }
 
 #[test]
 fn one_todo_is_for_one_worker() {
     let sandbox = approved(PLAN);
     let reason = stop(&sandbox).expect("nothing is done");
-    assert!(reason.contains("can be given to a worker now: TODO-1"), "{reason}");
+    assert!(reason.contains("TODO-1 can be given to a worker now"), "{reason}");
 }
 
 #[test]
@@ -117,7 +117,11 @@ fn an_end_because_of_weakened_checks_says_so_and_only_a_person_goes_on() {
     }
     let shown = notice(&last);
     assert!(shown.contains("only you can continue it"), "{shown}");
-    assert!(status(&sandbox)["note"].as_str().is_some_and(|it| it.starts_with("gaming")));
+    assert!(
+        status(&sandbox)["note"]
+            .as_str()
+            .is_some_and(|it| it.starts_with("tests or checks were weakened"))
+    );
     let mut by_agent = sandbox.program();
     by_agent.env("CLAUDECODE", "1").args(["pipeline", "resume", "--session", SESSION]);
     let refused = crate::support::finish(&mut by_agent, "");
@@ -183,4 +187,115 @@ fn what_to_do_about_a_changed_check_is_said_to_its_end() {
     shell(&sandbox, None, || sandbox.write(script, "true\n"));
     let reason = stop(&sandbox).expect("the check is another one");
     assert!(reason.contains("accept it (moai-ralph loop refreeze)"), "{reason}");
+}
+
+#[test]
+fn decisions_come_before_the_details_of_checks() {
+    let commands = (1..=6).map(|number| {
+        format!("  - [A] `sh checks/a-check-with-quite-a-long-name-{number}.sh` passes\n")
+    });
+    let plan = format!(
+        "# PLAN: checks\n\n### [ ] TODO 1: all\n- Acceptance Criteria:\n{}",
+        commands.collect::<String>()
+    );
+    let sandbox = begun(GOAL);
+    for number in 1..=6 {
+        let script =
+            "for i in 1 2 3 4 5 6; do echo \"FAILED case $i: expected 1, got $i\"; done; exit 1\n";
+        sandbox.write(&format!("checks/a-check-with-quite-a-long-name-{number}.sh"), script);
+    }
+    sandbox.commit();
+    sandbox.write(&plan_path(&sandbox), &plan);
+    approve(&sandbox);
+    let more = format!(
+        "{plan}  - [H] it is nice\n\n### [ ] TODO 2: more\n- [A] `test -f two.txt`\n\n### [ ] TODO 3: \
+         even more\n- [A] `test -f three.txt`\n"
+    );
+    sandbox.write(&plan_path(&sandbox), &more);
+    let reason = stop(&sandbox).expect("nothing is done");
+    let added =
+        reason.find("TODO-1 AC-7 (line 11), TODO-2 (line 13), TODO-3 (line 16). Run `moai-ralph");
+    let check = reason.find("Check failed:").expect("they fail");
+    assert!(added.is_some_and(|added| added < check), "{reason}");
+    assert!(reason.find("can be given to a worker").is_some_and(|ready| ready < check), "{reason}");
+    let shown = status_text(&sandbox);
+    assert!(shown.contains("not approved yet: TODO-1 AC-7 (line 11), TODO-2 (line 13)"), "{shown}");
+    approve(&sandbox);
+    assert!(!status_text(&sandbox).contains("not approved yet"));
+}
+
+#[test]
+fn a_session_that_adopts_a_pipeline_learns_where_it_is_when_it_is_told() {
+    let sandbox = begun(GOAL);
+    sandbox.write(&plan_path(&sandbox), PLAN);
+    let loop_id = status(&sandbox)["loop_id"].as_str().expect("an id").to_owned();
+    // The start of the pipeline was not told to anyone yet either.
+    assert_eq!(sandbox.run(&["loop", "adopt", &loop_id, "--session", SESSION]).code, 0);
+    let approved = approve(&sandbox);
+    let next = sandbox.hook("user-prompt-submit", &sandbox.payload("UserPromptSubmit")).stdout;
+    let told = format!("{approved}\n{next}");
+    assert!(told.contains("is approved") && told.contains("[ ] TODO-1 the first file"), "{told}");
+    assert!(!told.contains("write the plan to"), "the plan is written: {told}");
+}
+
+#[test]
+fn what_a_failing_test_asserts_reaches_the_agent_with_its_file_and_line() {
+    let test = "import unittest\n\n\nclass Case(unittest.TestCase):\n    def test_one(self):\n        \
+                self.assertEqual(open(\"one.txt\").read(), \"one\\n\")\n";
+    let sandbox = begun(GOAL);
+    sandbox.write("t/__init__.py", "");
+    sandbox.write("t/test_x.py", test);
+    sandbox.write("one.txt", "other\n");
+    sandbox.commit();
+    let plan = PLAN.replace("test -f one.txt", "python3 -m unittest t.test_x");
+    sandbox.write(&plan_path(&sandbox), &plan);
+    approve(&sandbox);
+    let reason = stop(&sandbox).expect("nothing is done");
+    for part in ["FAIL: test_one", "test_x.py\", line 6, in test_one", "AssertionError: 'other"] {
+        assert!(reason.contains(part), "{part} is not in {reason}");
+    }
+    assert!(!reason.contains("Traceback"), "{reason}");
+    let held = end(&sandbox, WORKER, &report("TODO-1", "PASS")).expect("it does not pass");
+    let shown = status_text(&sandbox);
+    for text in [held, shown] {
+        assert!(text.contains("line 6") && text.contains("AssertionError: 'other"), "{text}");
+    }
+}
+
+#[test]
+fn a_session_that_starts_with_a_pipeline_of_its_own_is_told_once() {
+    let sandbox = begun(GOAL);
+    let told = sandbox.hook("session-start", &sandbox.payload("SessionStart-startup")).context();
+    assert_eq!(told.matches("write the plan to").count(), 1, "{told}");
+}
+
+#[test]
+fn a_question_is_asked_with_the_command_that_answers_it() {
+    let sandbox = approved(&PLAN.replace("  - [A] `grep", "  - [H] it reads well\n  - [A] `grep"));
+    sandbox.write("one.txt", "one\n");
+    sandbox.write("two.txt", "two\n");
+    let answer = "Is TODO-2/AC-1 met (it reads well)? Answer with `/moai-ralph:pipeline-answer \
+                  TODO-2/AC-1 yes` (or `no`)";
+    while stop(&sandbox).is_some() {}
+    let told = stop_output(&sandbox);
+    let shown = notice(&told);
+    assert!(
+        shown.contains(answer) && !shown.contains("NAME") && !shown.contains("resume"),
+        "{shown}"
+    );
+    let shown = status_text(&sandbox);
+    assert!(shown.contains(&format!("asks you: {answer}")), "{shown}");
+    assert!(shown.contains("its loop is paused until you have answered"), "{shown}");
+    let refused = slash(&sandbox, "pipeline-answer", "TODO-9/AC-1 yes");
+    let reason = refused["reason"].as_str().unwrap_or_default();
+    assert!(
+        reason.contains("TODO-9/AC-1 is not an open question. Open questions: TODO-2/AC-1"),
+        "{reason}"
+    );
+    slash(&sandbox, "pipeline-answer", "TODO-2/AC-1 yes");
+    let refused = slash(&sandbox, "pipeline-answer", "TODO-9/AC-1 yes");
+    assert!(
+        refused["reason"].as_str().is_some_and(|it| it.contains("none is open now")),
+        "{refused}"
+    );
 }

@@ -48,7 +48,9 @@ pub const BOX_CORRECTIONS_MAX: usize = 50;
 /// Pass counts that a pipeline keeps: one for each measured Stop.
 pub const PASS_COUNTS_MAX: usize = 120;
 /// Output of a failed acceptance command in a line about its TODO, in characters.
-pub const ACCEPTANCE_OUTPUT_CHARS_MAX: usize = 300;
+pub const ACCEPTANCE_OUTPUT_CHARS_MAX: usize = 400;
+/// The same line with the command, in characters.
+pub const TODO_FAILURE_CHARS_MAX: usize = 600;
 /// Runs of a TODO's acceptance commands at the end of workers, after which the TODO has failed.
 pub const TODO_ATTEMPTS_MAX: u32 = 3;
 /// Times that a worker is held for its report; then it may end.

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use crate::edit::impact::files_match_hashes;
 use crate::engine::{Engine, measure_blocking, now_ms};
 use crate::ledger::host_sessions::HookSender;
-use crate::ledger::{DeferredReport, SessionAgent};
+use crate::ledger::{DeferredReport, PendingStart, SessionAgent};
+use crate::loops::loop_elsewhere::active_loop_anywhere;
+use crate::pipeline::pipeline_of_loop::instructions_of_loop;
 use crate::project::Project;
 use crate::recall::RecalledText;
 use crate::recall::delivery::DeliveredRecall;
@@ -93,11 +95,7 @@ pub(crate) async fn with_deferred_reports(
     call.engine.ledger().requeue_reports(&reader, outdated);
     let mut contributions = Vec::new();
     if call.input.agent_id.is_none() {
-        let start = call
-            .engine
-            .ledger()
-            .known_session(&call.input.session_id)
-            .and_then(|session| session.start_text.take());
+        let start = start_text(call).await;
         contributions.extend(contributions_of(ContributionOrigin::Loop, start));
     }
     let first_report = contributions.len();
@@ -124,6 +122,21 @@ pub(crate) async fn with_deferred_reports(
         recalled,
         memory_recovery: None,
     }
+}
+
+/// The text about a loop that a command started or moved; it is made when it is read, because the plan of a
+/// pipeline may have been approved since.
+async fn start_text(call: &HookCall<'_>) -> Option<EditText> {
+    let HookCall { engine, caller, project, input, .. } = call;
+    let pending = engine.ledger().known_session(&input.session_id)?.pending_start.take()?;
+    let more = match pending {
+        PendingStart::Text(text) => return Some(text),
+        PendingStart::OfLoop { more } => more,
+    };
+    let (project, state) = active_loop_anywhere(engine, caller, project, &input.session_id).await?;
+    let text = instructions_of_loop(engine, &project, &state).await;
+    let text = if more.is_empty() { text } else { format!("{text}\n{more}") };
+    Some(EditText { text, notice: None })
 }
 
 /// Recall to record once the reply was delivered.

@@ -2,8 +2,9 @@
 //! loop whose session ended, and recalls earlier sessions.
 
 use crate::hooks::hook_call::{HookAnswer, HookCall, with_deferred_reports};
+use crate::ledger::PendingStart;
 use crate::loops::lost_loops;
-use crate::pipeline::pipeline_stop;
+use crate::pipeline::pipeline_of_loop::instructions_of_loop;
 use crate::recall::RecalledText;
 use crate::recall::session_record::record_for;
 use moai_host::store::loops::LoopQuery;
@@ -25,8 +26,10 @@ async fn loop_text(call: &HookCall<'_>) -> Option<EditText> {
     let (session, project) = (&call.input.session_id, &call.project);
     let which = LoopQuery::ActiveOf(session.clone());
     match call.engine.store.find_loop(&project.key, &project.root, which).await {
+        // The answer says it already.
+        Ok(Some(_)) if is_told(call) => None,
         Ok(Some(state)) => {
-            let text = pipeline_stop::instructions_of_loop(call.engine, project, &state).await;
+            let text = instructions_of_loop(call.engine, project, &state).await;
             Some(EditText::agent_only(text))
         }
         Ok(None) => lost_loops::offer(call, &call.input.source).await,
@@ -35,6 +38,14 @@ async fn loop_text(call: &HookCall<'_>) -> Option<EditText> {
             None
         }
     }
+}
+
+/// Whether this answer tells the session where its loop is, because a command started or moved it.
+fn is_told(call: &HookCall<'_>) -> bool {
+    let mut ledger = call.engine.ledger();
+    let session = ledger.known_session(&call.input.session_id);
+    let pending = session.and_then(|session| session.pending_start.as_ref());
+    matches!(pending, Some(PendingStart::OfLoop { .. })) && call.input.agent_id.is_none()
 }
 
 /// The record of earlier sessions. A resumed session still has it.

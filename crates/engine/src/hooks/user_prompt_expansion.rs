@@ -13,7 +13,8 @@ use crate::loops::loop_start::LoopStartOutcome;
 use crate::loops::session_loop::checks_of_loop;
 use crate::loops::{loop_adopt, loop_cancel, loop_resume, loop_start};
 use crate::options;
-use crate::pipeline::{commands as pipeline_commands, pipeline_stop};
+use crate::pipeline::commands as pipeline_commands;
+use crate::pipeline::pipeline_of_loop::instructions_of_loop;
 use crate::recall::note_loop::note_goal;
 use crate::stop;
 use moai_base::limits::FIX_LIST_MS_MAX;
@@ -226,8 +227,7 @@ async fn adopt(call: &HookCall<'_>) -> HookOutput {
     let id = Some(call.input.command_args.trim()).filter(|id| !id.is_empty());
     match loop_adopt::adopt_loop(call.engine, &call.project, id, Some(session)).await {
         Ok(state) => {
-            let text =
-                pipeline_stop::instructions_of_loop(call.engine, &call.project, &state).await;
+            let text = instructions_of_loop(call.engine, &call.project, &state).await;
             HookOutput::Context(text)
         }
         Err(reason) => HookOutput::Block(format!("[moai-ralph] {reason}")),

@@ -32,8 +32,8 @@ pub(crate) struct SessionState {
     reported_gaps: HashSet<String>,
     /// The roots that Stops and tool calls came from, and those of its loops.
     projects: BTreeSet<PathBuf>,
-    /// The text about a loop that a command started, for the next hook.
-    pub(crate) start_text: Option<EditText>,
+    /// What the next hook says about a loop that a command started or moved.
+    pub(crate) pending_start: Option<PendingStart>,
     /// The language of the session's loop, English without a loop; `None` until it is looked up.
     pub(crate) language: Option<MessageLanguage>,
     /// The requested measurements whose results were not reported yet.
@@ -60,6 +60,18 @@ pub(crate) struct SessionState {
     named_shell_writes: BTreeSet<RelPath>,
     task_wait: TaskWait,
     roots: HashMap<PathBuf, SessionRoot>,
+}
+
+/// What a session is told about its loop.
+#[derive(Debug)]
+pub(crate) enum PendingStart {
+    /// This text.
+    Text(EditText),
+    /// Where its loop and its pipeline are when the hook calls, and more lines.
+    OfLoop {
+        /// Empty if there are none.
+        more: String,
+    },
 }
 
 /// A deferred report in a session's queue.

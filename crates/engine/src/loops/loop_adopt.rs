@@ -2,17 +2,15 @@
 
 use crate::agent_session::{named_session, proven_session};
 use crate::engine::{Engine, now_ms};
-use crate::ledger::SessionLife;
+use crate::ledger::{PendingStart, SessionLife};
 use crate::loops::loop_selection::{change_loop, failure_reply, loop_reply};
 use crate::person;
-use crate::pipeline::pipeline_stop::instructions_of_loop;
 use crate::project::Project;
 use moai_base::limits::SESSION_ID_CHARS_MAX;
 use moai_host::store::loops::LoopQuery;
 use moai_loops::control;
 use moai_loops::state::LoopState;
 use moai_protocol::control::{CallerContext, CommandReply, LoopAdoptRequest, LoopSelector};
-use moai_report::agent::EditText;
 use moai_report::loops;
 
 pub(crate) async fn handle(
@@ -46,9 +44,8 @@ pub(crate) async fn handle(
         Err(reason) => return failure_reply(&reason),
     };
     if let Some(session) = &session {
-        let text = instructions_of_loop(engine, &project, &state).await;
-        let start = EditText { text, notice: None };
-        engine.ledger().session(session).start_text = Some(start);
+        let start = PendingStart::OfLoop { more: String::new() };
+        engine.ledger().session(session).pending_start = Some(start);
     }
     loop_reply(&state, caller, select.json, loops::loop_status(&state))
 }

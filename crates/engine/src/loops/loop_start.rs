@@ -12,6 +12,7 @@ use crate::engine::{Engine, measure_blocking, now_ms};
 use crate::evidence::base_preparation::prepare_base;
 use crate::exam;
 use crate::exam::{criteria, rubrics};
+use crate::ledger::PendingStart;
 use crate::loops::loop_files;
 use crate::loops::loop_selection::loop_reply;
 use crate::loops::session_loop::{checks_of_loop, loop_id};
@@ -61,7 +62,7 @@ pub(crate) async fn handle(
                 let checks = checks_of_loop(engine, &project, &state).await;
                 let notice = Some(loops::started_notice(&state, &checks));
                 let start = EditText { text: loops::start_instructions(&state, &checks), notice };
-                engine.ledger().session(session).start_text = Some(start);
+                engine.ledger().session(session).pending_start = Some(PendingStart::Text(start));
             }
             loop_reply(&state, caller, json, loops::loop_status(&state))
         }

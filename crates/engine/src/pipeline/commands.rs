@@ -15,6 +15,7 @@ use moai_pipeline::state::PipelineKind;
 use moai_protocol::control::CommandReply;
 use moai_protocol::hook::HookOutput;
 use moai_report::pipeline as words;
+use moai_report::pipeline_end::ended;
 
 /// Names of the commands, without a prefix; those of the second column are aliases.
 const NAMES: [(&str, &str); 8] = [
@@ -135,7 +136,7 @@ fn parse_start(typed: &str, kind: PipelineKind) -> Result<PipelineStart, String>
             }
             _ => {
                 let known = "--kind full|small|bugfix, --solo, --workers N and --max-tokens N";
-                return Err(format!("options are {known}"));
+                return Err(format!("the options are {known}"));
             }
         }
     }
@@ -152,7 +153,7 @@ fn next_word(text: &str) -> (&str, &str) {
 async fn cancel(pipeline: &PipelineCall<'_>) -> Result<CommandReply, String> {
     let state = pipeline.require(None).await?;
     if !state.is_active() {
-        return pipeline.reply(&state, words::ended(&state)).await;
+        return pipeline.reply(&state, ended(&state)).await;
     }
     let which = LoopQuery::Id(state.loop_id.clone());
     let cancelled = loop_cancel::cancel_loop(pipeline.engine, &pipeline.project, which).await;
@@ -199,7 +200,7 @@ mod tests {
         assert_eq!(plain.goal, "--help me");
         let wrong = [
             ("--kind other x", "full, small or bugfix"),
-            ("--unknown x", "options are"),
+            ("--unknown x", "the options are"),
             ("--max-tokens many x", "is a number"),
             ("--workers 0 x", "between 1 and 8, not \"0\""),
             ("--workers x", "not \"x\""),

@@ -15,6 +15,7 @@ use crate::engine::{Engine, run_blocking};
 use crate::exam::criteria;
 use crate::project::Project;
 use moai_base::evidence::SensorReading;
+use moai_base::failure_lines::failure_summary;
 use moai_base::foreign_text::one_line;
 use moai_base::hash::ContentHash;
 use moai_base::limits::{
@@ -231,6 +232,6 @@ fn note_readings(check: &mut CommitCheck, readings: Vec<SensorReading>) {
             Verdict::Unmeasured(gap) => gap.to_string(),
             _ => reading.output.unwrap_or_else(|| "it failed".to_owned()),
         };
-        place.insert(reading.sensor, one_line(&words, ACCEPTANCE_OUTPUT_CHARS_MAX));
+        place.insert(reading.sensor, failure_summary(&words, ACCEPTANCE_OUTPUT_CHARS_MAX));
     }
 }

@@ -10,8 +10,9 @@ use crate::pipeline::gates::work_digest;
 use crate::pipeline::saved_step::save_step;
 use crate::project::Project;
 use crate::stop::schedule::StopSchedule;
+use moai_base::failure_lines::failure_summary;
 use moai_base::foreign_text::one_line;
-use moai_base::limits::ACCEPTANCE_OUTPUT_CHARS_MAX;
+use moai_base::limits::{ACCEPTANCE_OUTPUT_CHARS_MAX, TODO_FAILURE_CHARS_MAX};
 use moai_base::verdict::Verdict;
 use moai_loops::criteria::{CheckCommand, CheckCriterion, SPECS_FOLDER};
 use moai_pipeline::commit_proposal::CommitProposal;
@@ -116,8 +117,8 @@ async fn confirm_run(
             Verdict::Dirty => {
                 run.has_passed = false;
                 let output = reading.output.unwrap_or_default();
-                let failure = format!("{name}: {output}");
-                run.failure = one_line(&failure, ACCEPTANCE_OUTPUT_CHARS_MAX);
+                let output = failure_summary(&output, ACCEPTANCE_OUTPUT_CHARS_MAX);
+                run.failure = one_line(&format!("{name}: {output}"), TODO_FAILURE_CHARS_MAX);
                 return Ok(());
             }
             Verdict::Unmeasured(gap) => {

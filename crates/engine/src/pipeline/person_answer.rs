@@ -7,7 +7,7 @@ use crate::engine::now_ms;
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_elsewhere::active_loop_anywhere;
 use crate::loops::{loop_files, loop_resume};
-use crate::pipeline::pipeline_stop::pipeline_of_loop;
+use crate::pipeline::pipeline_of_loop::pipeline_of_loop;
 use moai_host::store::loops::LoopQuery;
 use moai_loops::control::NewLimits;
 use moai_loops::state::{PauseReason, Status};

@@ -7,8 +7,9 @@ use crate::project::Project;
 use moai_host::store::loops::LoopQuery;
 use moai_host::store::pipelines::PipelineQuery;
 use moai_loops::state::{LoopState, Status};
+use moai_pipeline::ending::LoopEnding;
 use moai_pipeline::state::PipelineState;
-use moai_pipeline::step::{LoopEnding, PipelineEvent, step};
+use moai_pipeline::step::{PipelineEvent, step};
 
 /// Result of the loop; `None` while it is active.
 pub(crate) fn loop_ending(state: &LoopState) -> Option<LoopEnding> {
@@ -17,10 +18,8 @@ pub(crate) fn loop_ending(state: &LoopState) -> Option<LoopEnding> {
         Status::Completed => Some(LoopEnding::Completed),
         Status::CompletedUnverified => Some(LoopEnding::Unverified(state.note.clone())),
         Status::Cancelled => Some(LoopEnding::Cancelled),
-        status => {
-            let reason = state.note.clone().filter(|_| status == Status::Failed);
-            Some(LoopEnding::Limit(reason.unwrap_or_else(|| status.as_str().to_owned())))
-        }
+        Status::Failed => Some(LoopEnding::Failed(state.note.clone())),
+        status => Some(LoopEnding::Limit(status)),
     }
 }
 
@@ -66,8 +65,7 @@ pub(super) async fn end_without_loop(
     before: &PipelineState,
     held: Option<&LoopState>,
 ) -> Result<PipelineState, String> {
-    let gone = LoopEnding::Limit("its loop is gone".to_owned());
-    let ending = held.and_then(loop_ending).unwrap_or(gone);
+    let ending = held.and_then(loop_ending).unwrap_or(LoopEnding::Gone);
     let (next, _) = step(before, PipelineEvent::LoopEnded(ending), now_ms());
     let saved = engine.store.advance_pipeline(&project.key, before, next.clone()).await;
     saved.map_err(|error| error.to_string())?;

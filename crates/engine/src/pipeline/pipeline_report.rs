@@ -26,6 +26,7 @@ use moai_report::pipeline_evidence::{
 use moai_report::pipeline_worktrees::{
     ended_lines, left_lines, on_other_branch, paused_lines, working_lines,
 };
+use moai_report::plan_approval::unapproved_line;
 
 /// The program that opens pull requests on GitHub.
 const GH: &str = "gh";
@@ -49,13 +50,19 @@ pub(super) async fn status(
     call.reply(&state, text).await
 }
 
-/// Whether its loop is paused, the worktrees at work, what stays of the others, and whether the branch here is
+/// Whether its loop is paused, what of the plan is not approved, the worktrees at work, what stays of the others, and whether the branch here is
 /// the right one.
 async fn standing_text(call: &PipelineCall<'_>, state: &PipelineState) -> String {
     let statuses = worktree_statuses(call.engine, &call.project, state).await;
     let held = call.held(state).await;
     let mut text = held.map(|held| paused_lines(state, &held)).unwrap_or_default();
     if let Some(line) = missing_plan(&call.project, state).await {
+        let _ = writeln!(text, "{line}");
+    }
+    if state.is_active()
+        && let Some(plan) = loop_files::file_text(&call.project, &state.plan_path()).await
+        && let Some(line) = unapproved_line(state, &state.unapproved_parts(&plan))
+    {
         let _ = writeln!(text, "{line}");
     }
     text.push_str(&working_lines(state, &statuses));

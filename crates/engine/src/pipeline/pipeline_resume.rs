@@ -5,6 +5,7 @@ use super::pipeline_call::PipelineCall;
 use super::pipeline_start::start_pipeline_loop;
 use crate::agent_session::named_session;
 use crate::engine::now_ms;
+use crate::ledger::PendingStart;
 use crate::loops::loop_cancel;
 use crate::loops::loop_selection::change_loop;
 use crate::pipeline::approved_exam;
@@ -14,7 +15,6 @@ use moai_loops::state::{LoopState, Status};
 use moai_pipeline::state::{PipelineOutcome, PipelineState};
 use moai_pipeline::step::{PipelineEvent, step};
 use moai_protocol::control::CommandReply;
-use moai_report::agent::EditText;
 use moai_report::pipeline as words;
 use moai_report::pipeline_exam::{exam_is_gone, resumed_by_person};
 
@@ -59,11 +59,11 @@ pub(super) async fn resume(
         return Err(reason);
     }
     let (next, worktrees) = todo_worktrees::worktree_lines(call, next).await;
-    let text = [vec![words::instructions(&next)], worktrees].concat().join("\n");
     if let Some(session) = &session {
-        let text = EditText { text: text.clone(), notice: None };
-        engine.ledger().session(session).start_text = Some(text);
+        let start = PendingStart::OfLoop { more: worktrees.join("\n") };
+        engine.ledger().session(session).pending_start = Some(start);
     }
+    let text = [vec![words::instructions(&next)], worktrees].concat().join("\n");
     call.reply(&next, text).await
 }
 

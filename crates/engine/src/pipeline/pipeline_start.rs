@@ -6,6 +6,7 @@ use super::pipeline_call::PipelineCall;
 use crate::agent_session::named_session;
 use crate::engine::{Engine, now_ms, run_blocking};
 use crate::exam::rubrics;
+use crate::ledger::PendingStart;
 use crate::loops::loop_start::{LoopStartOutcome, start_loop};
 use crate::loops::{loop_cancel, session_loop};
 use crate::pipeline::commit_survey::note_start;
@@ -24,7 +25,6 @@ use moai_loops::state::{LoopState, Mode};
 use moai_pipeline::spec::{SPECS_FOLDER, SpecId};
 use moai_pipeline::state::{PipelineKind, PipelineState};
 use moai_protocol::control::CommandReply;
-use moai_report::agent::EditText;
 use moai_report::pipeline as words;
 use moai_report::pipeline_exam::in_worktree_of;
 
@@ -35,12 +35,11 @@ pub(super) async fn start(
 ) -> Result<CommandReply, String> {
     let session = session.or_else(|| named_session(call.engine, call.caller));
     let state = begin(call.engine, &call.project, request, session.as_deref()).await?;
-    let text = words::instructions(&state);
     if let Some(session) = &session {
-        let text = EditText { text: text.clone(), notice: None };
-        call.engine.ledger().session(session).start_text = Some(text);
+        let start = PendingStart::OfLoop { more: String::new() };
+        call.engine.ledger().session(session).pending_start = Some(start);
     }
-    call.reply(&state, text).await
+    call.reply(&state, words::instructions(&state)).await
 }
 
 /// The kind with this name.

@@ -9,7 +9,6 @@ use crate::engine::{Engine, now_ms};
 use crate::exam::unfrozen_scripts::unfrozen_scripts;
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_files;
-use crate::loops::session_loop::checks_of_loop;
 use crate::pipeline::approved_exam;
 use crate::pipeline::commit_check::{CommitRun, read_commits};
 use crate::pipeline::escalations::failure_lines;
@@ -17,17 +16,17 @@ use crate::pipeline::gate_files::{document_faults, documents_of, write_documents
 use crate::pipeline::gates::{GateRun, work_digest};
 use crate::pipeline::learnings_files::write_learnings;
 use crate::pipeline::pipeline_end::loop_ending;
+use crate::pipeline::pipeline_of_loop::pipeline_of_loop;
 use crate::pipeline::plan_documents::{document_objections, unapproved_documents};
 use crate::pipeline::worktree_end::{close_after_end, worktree_statuses};
 use crate::project::Project;
 use crate::recall::note::note_drafts;
 use crate::stop::evidence::StopEvidence;
 use moai_base::evidence::{Evidence, SensorKind, SensorReading};
-use moai_base::foreign_text::one_line;
+use moai_base::failure_lines::failure_summary;
 use moai_base::limits::ACCEPTANCE_OUTPUT_CHARS_MAX;
 use moai_base::verdict::Verdict;
 use moai_host::store::loops::SaveOutcome;
-use moai_host::store::pipelines::PipelineQuery;
 use moai_loops::exam::{ExamRole, READING};
 use moai_loops::facts::{Consultation, JudgeOutcome, WorkChange};
 use moai_loops::progress;
@@ -39,54 +38,12 @@ use moai_pipeline::state::{PipelineKind, PipelinePhase, PipelineState};
 use moai_pipeline::step::{CommandReading, PipelineDecision, PipelineEvent, WorkReading, step};
 use moai_protocol::hook::HookOutput;
 use moai_report::person_questions::question_lines;
+use moai_report::pipeline_end::{ended, reason_words};
 use moai_report::pipeline_exam::exam_changed;
 use moai_report::pipeline_worktrees::left_lines;
 use moai_report::plan_approval::awaits_approval;
 use moai_report::plan_objections::objection_lines;
-use moai_report::{loops, observed, pipeline as words};
-
-/// The active pipeline of a loop; a loop without one costs nothing.
-pub(crate) async fn pipeline_of_loop(
-    engine: &Engine,
-    project: &Project,
-    state: &LoopState,
-) -> Option<PipelineState> {
-    let found = pipeline_with_loop(engine, project, state).await;
-    found.filter(|it| it.loop_id == state.id)
-}
-
-/// The active pipeline of a loop, or the one that has this loop in a worktree.
-pub(super) async fn pipeline_with_loop(
-    engine: &Engine,
-    project: &Project,
-    state: &LoopState,
-) -> Option<PipelineState> {
-    let which = PipelineQuery::Id(state.options.pipeline.clone()?);
-    match engine.store.find_pipeline(&project.key, &project.root, which).await {
-        Ok(found) => found.filter(|it| {
-            it.is_active() && (it.loop_id == state.id || it.todo_of_loop(&state.id).is_some())
-        }),
-        Err(error) => {
-            tracing::warn!(%error, id = state.id, "the pipeline of a loop could not be loaded");
-            None
-        }
-    }
-}
-
-/// What an agent needs to know to go on with a loop, and with its pipeline.
-pub(crate) async fn instructions_of_loop(
-    engine: &Engine,
-    project: &Project,
-    state: &LoopState,
-) -> String {
-    let checks = checks_of_loop(engine, project, state).await;
-    let instructions = loops::resume_instructions(state, &checks);
-    match pipeline_of_loop(engine, project, state).await {
-        Some(pipeline) if pipeline.needs_approval() => words::plan_instructions(&pipeline),
-        Some(pipeline) => format!("{instructions}\n{}", words::work_instructions(&pipeline)),
-        None => instructions,
-    }
-}
+use moai_report::{observed, pipeline as words};
 
 /// The answer to a Stop before the approval.
 pub(crate) async fn review_plan(
@@ -194,7 +151,7 @@ pub(crate) async fn measure_plan(
         measured.pass_gates(&GateRun { call, held: state, evidence, deadline }).await;
     }
     if !measured.lacks_nothing() {
-        measured.open.extend(failure_lines(project, &measured.next));
+        measured.tasks.extend(failure_lines(project, &measured.next));
     }
     if is_dirty {
         return Some(measured);
@@ -239,7 +196,7 @@ pub(super) fn command_reading(reading: &SensorReading) -> CommandReading {
         Verdict::Clean => CommandReading::Passed,
         Verdict::Dirty => {
             let output = reading.output.as_deref().unwrap_or("it failed");
-            CommandReading::Failed(one_line(output, ACCEPTANCE_OUTPUT_CHARS_MAX))
+            CommandReading::Failed(failure_summary(output, ACCEPTANCE_OUTPUT_CHARS_MAX))
         }
         Verdict::Unmeasured(gap) => CommandReading::Unmeasured(gap.to_string()),
     }
@@ -266,7 +223,9 @@ impl MeasuredPlan {
                     self.unusable.extend(objection_lines(&self.next, &objections));
                 }
                 PipelineDecision::SetBox { todo, status } => self.boxes.push((todo, status)),
-                PipelineDecision::EndWithFailures { reason } => self.failure = Some(reason),
+                PipelineDecision::EndWithFailures(reason) => {
+                    self.failure = Some(reason_words(&self.next, &reason));
+                }
                 PipelineDecision::AwaitApproval | PipelineDecision::GiveUpPlan(_) => {}
             }
         }
@@ -343,7 +302,7 @@ impl MeasuredPlan {
             close_after_end(engine, project, &before).await;
             let session = decided.session_id.as_deref().unwrap_or_default();
             note_drafts(engine, project, session, observed::pipeline_learnings(&next));
-            notices.push(words::ended(&next));
+            notices.push(ended(&next));
             notices.extend(left_lines(&next, &worktree_statuses(engine, project, &next).await));
         }
         notices

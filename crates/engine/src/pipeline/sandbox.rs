@@ -6,6 +6,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::engine::run_blocking;
 use crate::hooks::hook_call::HookCall;
+use moai_base::failure_lines::failure_summary;
 use moai_base::foreign_text::one_line;
 use moai_base::hash::ContentHash;
 use moai_base::limits::{
@@ -43,7 +44,7 @@ pub(super) async fn run_in_container(
             }
             CommandOutcome::Failed(how) => {
                 let output = format!("{} ({how})", run.output.trim_end());
-                let output = one_line(&redact(output), ACCEPTANCE_OUTPUT_CHARS_MAX);
+                let output = failure_summary(&redact(output), ACCEPTANCE_OUTPUT_CHARS_MAX);
                 failed.push(SandboxFailure { command: command.name, output });
             }
             CommandOutcome::Unmeasured(gap) => gaps.push(format!("`{}` {gap}", command.name)),

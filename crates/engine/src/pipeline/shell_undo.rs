@@ -9,7 +9,7 @@ use crate::code::change_journal;
 use crate::engine::{now_ms, panic_gap, run_blocking};
 use crate::hooks::hook_call::HookCall;
 use crate::ledger::tool_calls::BegunCommand;
-use crate::pipeline::pipeline_stop::pipeline_with_loop;
+use crate::pipeline::pipeline_of_loop::pipeline_with_loop;
 use crate::pipeline::shell_writes::{
     PipelineMember, SHELL_TOOL, is_shell_call, note_records, pipeline_of_call,
 };

@@ -4,7 +4,7 @@
 use crate::engine::{now_ms, run_blocking};
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_elsewhere::active_loop_anywhere;
-use crate::pipeline::pipeline_stop::pipeline_with_loop;
+use crate::pipeline::pipeline_of_loop::pipeline_with_loop;
 use crate::pipeline::saved_step::save_step;
 use crate::pipeline::write_guard::WriteAuthor;
 use crate::project::Project;

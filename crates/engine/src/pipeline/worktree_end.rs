@@ -21,7 +21,7 @@ use moai_loops::state::{LoopState, Status};
 use moai_pipeline::state::PipelineState;
 use moai_pipeline::worktrees::{TodoWorktree, WorktreeStage};
 use moai_report::agent::EditText;
-use moai_report::pipeline as pipeline_words;
+use moai_report::pipeline_end::ended;
 use moai_report::pipeline_worktrees::{
     self as words, TodoWorktreeStatus, TreeContent, WorktreeFolder, WorktreeHeads,
 };
@@ -304,5 +304,5 @@ pub(super) async fn cancelled_text(
 ) -> String {
     let statuses = worktree_statuses(engine, project, pipeline).await;
     let left = words::left_lines(pipeline, &statuses);
-    [vec![pipeline_words::cancelled(pipeline)], left].concat().join("\n")
+    [vec![ended(pipeline)], left].concat().join("\n")
 }

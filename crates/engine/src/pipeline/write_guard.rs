@@ -2,7 +2,7 @@
 
 use crate::engine::{Engine, run_blocking};
 use crate::ledger::transcripts::subagent_task;
-use crate::pipeline::pipeline_stop::pipeline_with_loop;
+use crate::pipeline::pipeline_of_loop::pipeline_with_loop;
 use crate::pipeline::worktree_end::loop_of_other_session;
 use crate::project::Project;
 use crate::protection::{WrittenPath, writes_anywhere};

@@ -60,7 +60,7 @@ pub(super) fn pause_for_user(
     let note = match reason {
         PauseReason::ExamChanged => Some(facts.exam_changed.join(", ")),
         PauseReason::PlanUnusable => Some(facts.plan_unusable.join(", ")),
-        PauseReason::AwaitsPerson => Some(facts.person_questions.join(", ")),
+        PauseReason::AwaitsPerson => Some(facts.person_questions.join(". ")),
         _ => None,
     };
     LoopState {

@@ -46,7 +46,7 @@ impl SimulatedPipeline {
                 PipelineDecision::Hold(_)
                     | PipelineDecision::Pause(_)
                     | PipelineDecision::AwaitPerson(_)
-                    | PipelineDecision::EndWithFailures { .. }
+                    | PipelineDecision::EndWithFailures(_)
             )
         };
         !decisions.iter().any(is_open)

@@ -2,12 +2,11 @@
 
 use super::PipelineDecision;
 use crate::convergence::{FixRound, FixStrategy, fix_strategy};
+use crate::ending::EndReason;
 use crate::objection::PlanObjection;
 use crate::state::{PipelinePhase, PipelineState};
 use moai_base::foreign_text::one_line;
-use moai_base::limits::{
-    ACCEPTANCE_OUTPUT_CHARS_MAX, GATE_ROUNDS_MAX, REPLANS_MAX, TRIED_KEPT_MAX,
-};
+use moai_base::limits::{REPLANS_MAX, TODO_FAILURE_CHARS_MAX, TRIED_KEPT_MAX};
 
 /// Begins a round of fixes, and acts on what the rounds of this plan show.
 pub(super) fn begin_round(next: &mut PipelineState, problems: Option<String>) -> FixStrategy {
@@ -53,21 +52,18 @@ pub(super) fn what_follows(next: &PipelineState, strategy: FixStrategy) -> Vec<P
         FixStrategy::Replan if next.is_replanning => vec![PipelineDecision::BeginAnew],
         // The plan was extended often enough.
         FixStrategy::Replan => {
-            let reason =
-                format!("the plan was extended {} times, and gates still fail", next.replans);
-            vec![PipelineDecision::EndWithFailures { reason }]
+            vec![PipelineDecision::EndWithFailures(EndReason::ReplansUsedUp)]
         }
     }
 }
 
 /// The end after the last round of fixes.
 pub(super) fn out_of_rounds() -> PipelineDecision {
-    let reason = format!("{GATE_ROUNDS_MAX} rounds of fixes were not enough");
-    PipelineDecision::EndWithFailures { reason }
+    PipelineDecision::EndWithFailures(EndReason::RoundsUsedUp)
 }
 
 pub(super) fn note_tried(next: &mut PipelineState, line: &str) {
-    let line = one_line(line, ACCEPTANCE_OUTPUT_CHARS_MAX);
+    let line = one_line(line, TODO_FAILURE_CHARS_MAX);
     if !next.tried.contains(&line) {
         next.tried.push(line);
     }
@@ -86,12 +82,11 @@ pub(super) fn forget_attempts(next: &mut PipelineState) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ending::LoopEnding;
     use crate::plan::PlanDocument;
     use crate::samples::{PLAN, approved_plan};
     use crate::state::{PipelineKind, PipelineOutcome, PlanApprover};
-    use crate::step::{
-        CommandReading, LoopEnding, PipelineEvent, WorkReading, approval_objections, step,
-    };
+    use crate::step::{CommandReading, PipelineEvent, WorkReading, approval_objections, step};
 
     /// A full pipeline with the plan of the samples.
     fn full() -> PipelineState {
@@ -170,14 +165,14 @@ mod tests {
         let (gated, _) = stop(&state, &["one", "two"], "lint");
         let (state, decisions) = stop(&gated, &[], "broken");
         assert!(
-            decisions.iter().any(|it| matches!(it, PipelineDecision::EndWithFailures { .. })),
+            decisions.iter().any(|it| matches!(it, PipelineDecision::EndWithFailures(_))),
             "{decisions:?}"
         );
         assert!(!state.is_replanning);
-        let limit = LoopEnding::Limit("max_iterations".to_owned());
-        let (ended, _) = step(&state, PipelineEvent::LoopEnded(limit), 7);
+        let failed = LoopEnding::Failed(None);
+        let (ended, _) = step(&state, PipelineEvent::LoopEnded(failed), 7);
         assert_eq!(ended.outcome, Some(PipelineOutcome::Partial));
-        let note = ended.note.unwrap_or_default();
-        assert!(note.contains("not passing: TODO-1, TODO-2") && note.contains("gates"), "{note}");
+        let open = EndReason::NotPassing(vec!["TODO-1".to_owned(), "TODO-2".to_owned()]);
+        assert_eq!(ended.end_reasons(), [EndReason::ReplansUsedUp, open]);
     }
 }

@@ -9,7 +9,7 @@ use crate::state::PipelineState;
 use crate::step::CommandReading;
 use crate::worktrees::WorktreeEnding;
 use moai_base::foreign_text::one_line;
-use moai_base::limits::ACCEPTANCE_OUTPUT_CHARS_MAX;
+use moai_base::limits::TODO_FAILURE_CHARS_MAX;
 
 /// A merged TODO passes if the engine's own run does; everything else that ran is a failed attempt.
 pub(super) fn worktree_end(
@@ -36,7 +36,7 @@ pub(super) fn worktree_end(
         WorktreeEnding::Unmerged(reason) => {
             let failure = format!("its worktree was not merged: {reason}");
             let progress = next.todos.entry(id.to_string()).or_default();
-            progress.failure = one_line(&failure, ACCEPTANCE_OUTPUT_CHARS_MAX);
+            progress.failure = one_line(&failure, TODO_FAILURE_CHARS_MAX);
         }
     }
     let attempt = count_attempt(next, &id);

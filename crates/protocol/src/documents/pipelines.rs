@@ -31,7 +31,7 @@ pub struct PipelineDocument<'s> {
     /// Commits since it began, oldest first, if requested.
     pub commits: Vec<PipelineCommitEntry<'s>>,
     /// Explanation of the outcome.
-    pub note: Option<&'s str>,
+    pub note: Option<String>,
     /// Worktrees of TODOs, if there are any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub worktrees: Vec<TodoWorktreeEntry<'s>>,

@@ -48,6 +48,10 @@ pub fn end_notice(state: &LoopState) -> String {
             )
         }
         Status::CompletedUnverified => unverified(state, &after) + &interventions_text(state),
+        // The answer continues it.
+        Status::Paused if state.pause_reason == Some(PauseReason::AwaitsPerson) => {
+            wording::PAUSED_TO_ANSWER.with(language, &[id, &after, &pause_words(state)])
+        }
         Status::Paused => wording::PAUSED.with(language, &[id, &after, &pause_words(state)]),
         Status::Cancelled => wording::CANCELLED.with(language, &[id, &after]),
         Status::Running => wording::RUNNING.with(language, &[id]),

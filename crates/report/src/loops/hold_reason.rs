@@ -1,19 +1,19 @@
 //! Why a Stop is held. Hosts show the reason twice, so in addition to the task and those of a pipeline
-//! it has at most `REASON_BYTES_MAX`: news since the last Stop, then counts.
+//! it has at most `REASON_BYTES_MAX`: what the plan lacks, news since the last Stop, then counts.
 
 use std::fmt::Write as _;
 
-use super::failures::failing_lines;
 use super::{claim_words, completion_text, framework_of, is_research, older_errors, task};
 use crate::wording::{self, MORE_FILES, MORE_FINDINGS, WARNINGS, severity_counts_in};
 use crate::{finding_line, framework, push_quoted, sanitized_name};
 use moai_base::evidence::{Evidence, SensorKind, SensorReading};
+use moai_base::failure_lines::failure_lines;
 use moai_base::finding::{Finding, Severity};
 use moai_base::foreign_text::one_line;
 use moai_base::limits::{
-    FLIP_ERRORS_MAX, FLIPS_NAMED_MAX, INSTRUCTION_CHARS_MAX, LINE_CHARS_MAX, PLAN_TASKS_MAX,
-    REASON_BYTES_MAX, REASON_FINDINGS_MAX, REASON_LINE_CHARS_MAX, SKIPPED_NAMED_MAX,
-    STALL_ITERATIONS_MAX,
+    FAILED_LINES_MAX, FAILED_LINES_MIN, FLIP_ERRORS_MAX, FLIPS_NAMED_MAX, INSTRUCTION_CHARS_MAX,
+    LINE_CHARS_MAX, PLAN_TASKS_MAX, REASON_BYTES_MAX, REASON_FINDINGS_MAX, REASON_LINE_CHARS_MAX,
+    SKIPPED_NAMED_MAX, STALL_ITERATIONS_MAX,
 };
 use moai_loops::exam;
 use moai_loops::framework::MessageLanguage;
@@ -51,6 +51,12 @@ pub fn hold_reason(
     // Line breaks between the parts.
     let room = REASON_BYTES_MAX.saturating_sub(said_always + 8);
     let mut lists = String::new();
+    push_list(
+        &mut lists,
+        wording::PLAN_OPEN.text_in(language),
+        &reasons.plan_open,
+        INSTRUCTION_CHARS_MAX,
+    );
     push_failed_checks(&mut lists, evidence, language);
     held.push_lost(&mut lists);
     held.push_signals(&mut lists);
@@ -59,14 +65,16 @@ pub fn hold_reason(
     held.push_gaps(&mut lists);
     push_notes(&mut lists, notes, language);
     let lists = held.within(&lists, room);
-    let mut text = format!("{opening}\n{lists}{counted}");
+    let mut text = format!("{opening}\n");
+    // What is to be done, also questions that are to be asked as they are: before the details, and whole.
+    for line in reasons.plan_tasks.iter().take(PLAN_TASKS_MAX) {
+        push(&mut text, &one_line(line, LINE_CHARS_MAX));
+    }
+    text.push_str(&lists);
+    text.push_str(&counted);
     // An obstacle to the merge is the task of the next iteration.
     if let Some(conflict) = &reasons.conflict {
         let _ = writeln!(text, "{conflict}");
-    }
-    // They contain questions that must be asked verbatim.
-    for line in reasons.plan_tasks.iter().take(PLAN_TASKS_MAX) {
-        let _ = writeln!(text, "{}", one_line(line, LINE_CHARS_MAX));
     }
     let _ = write!(text, "{task_head}\n{}\n{instructions}{}", task(next), completion_text(next));
     text
@@ -103,6 +111,9 @@ pub(super) fn push_failed_checks(
     evidence: &Evidence,
     language: MessageLanguage,
 ) {
+    // Several checks share what one alone could say.
+    let checks = failed_checks(evidence).count().max(1);
+    let lines_max = (2 * FAILED_LINES_MAX / checks).clamp(FAILED_LINES_MIN, FAILED_LINES_MAX);
     for check in failed_checks(evidence) {
         let failed = check.tests.as_ref().filter(|tests| tests.failed > 0);
         let head = match failed {
@@ -113,7 +124,7 @@ pub(super) fn push_failed_checks(
             }
             None => wording::CHECK_FAILED.with(language, &[&check.sensor]),
         };
-        let lines = failing_lines(check.output.as_deref().unwrap_or_default());
+        let lines = failure_lines(check.output.as_deref().unwrap_or_default(), lines_max);
         if lines.is_empty() {
             push(text, &head);
         } else {
@@ -193,7 +204,7 @@ impl HeldStop<'_> {
     fn push_lost(&self, text: &mut String) {
         for lost in &self.reasons.lost_sensors {
             push(text, &wording::LOST.with(self.language, &[&lost.sensor]));
-            let lines = failing_lines(lost.output.as_deref().unwrap_or_default());
+            let lines = failure_lines(lost.output.as_deref().unwrap_or_default(), FAILED_LINES_MAX);
             push_quoted(text, &lines.join("\n"));
         }
     }
@@ -255,9 +266,8 @@ impl HeldStop<'_> {
             let rejections = self.next.options.hitl_threshold;
             push(text, &framework::strategy_reset(language, rejections));
         }
-        let (open, rejected) = (&reasons.plan_open, &reasons.rejected);
-        push_list(text, wording::PLAN_OPEN.text_in(language), open, INSTRUCTION_CHARS_MAX);
-        push_list(text, wording::REJECTED.text_in(language), rejected, REASON_LINE_CHARS_MAX);
+        let head = wording::REJECTED.text_in(language);
+        push_list(text, head, &reasons.rejected, REASON_LINE_CHARS_MAX);
         let (head, lines) = (wording::CONTRADICTED.text_in(language), &reasons.contradictions);
         push_list(text, head, lines, REASON_LINE_CHARS_MAX);
         if !reasons.research_missing.is_empty() {

@@ -5,55 +5,59 @@ use super::BilingualPhrase;
 phrases!(COURSE {
     PLAN_UNREADABLE: "{0} cannot be read: {1}", "{0} 파일을 읽을 수 없습니다: {1}";
     PASSES_ALREADY:
-        "passes although nothing was changed yet, so its commands prove nothing: {0}. Tell the user, or add a command that fails now",
-        "아직 아무것도 바꾸지 않았는데 통과하므로 명령이 아무것도 증명하지 못합니다: {0}. 사용자에게 알리거나 지금 실패하는 명령을 추가하세요";
-    PASSED_UNTOUCHED:
-        "commands passed before anything was changed: {0}",
-        "아무것도 바꾸기 전에 이미 통과한 명령: {0}";
+        "The commands of {0} pass although nothing was changed yet, so they prove nothing. Tell the user, or add a command that fails now",
+        "{0}의 명령은 아직 아무것도 바꾸지 않았는데 통과하므로 아무것도 증명하지 못합니다. 사용자에게 알리거나 지금 실패하는 명령을 추가하세요";
+    PLAN_UNAPPROVED:
+        "{0} has parts that the user has not approved: {1}. Run `moai-ralph pipeline approve` and ask the user the question that it gives",
+        "{0}에 사용자가 승인하지 않은 부분이 있습니다: {1}. `moai-ralph pipeline approve`를 실행하고 알려 주는 질문을 사용자에게 물으세요";
+    PART_ON_LINE: "{0} (line {1})", "{0}({1}번째 줄)";
+    STATUS_UNAPPROVED:
+        "  not approved yet: {0}. `/moai-ralph:moai-run`, or `moai-ralph pipeline approve` at a terminal, approves the plan as it is",
+        "  아직 승인되지 않음: {0}. `/moai-ralph:moai-run`이나 터미널의 `moai-ralph pipeline approve`로 지금의 계획을 승인할 수 있습니다";
     MORE_FAULTS: "and {0} more", "그 밖에 {0}개";
     FAILED_TAKEN_BACK:
         "{0} was marked [FAILED], which the engine decides alone, so its box is open again and it is still to be done: {1}",
         "{0}에 [FAILED] 표시가 있었지만 실패는 엔진만 판단하므로 체크박스를 되돌렸습니다. 아직 해야 할 일입니다: {1}";
     FIX_AFRESH:
-        "a gate failed with the same problems again (round {0} of {1}): take another approach, with a fresh worker that knows what was tried; those that worked on it may write nothing more",
+        "A gate failed with the same problems again (round {0} of {1}): take another approach, with a fresh worker that knows what was tried; those that worked on it may write nothing more",
         "같은 문제로 다시 게이트를 통과하지 못했습니다({1}회 중 {0}회): 지금까지의 시도를 아는 새 워커에게 다른 방법을 맡기세요. 지금까지의 워커는 더 이상 파일을 쓸 수 없습니다";
     FIX_AFRESH_ALONE:
-        "a gate failed with the same problems again (round {0} of {1}): take another approach",
+        "A gate failed with the same problems again (round {0} of {1}): take another approach",
         "같은 문제로 다시 게이트를 통과하지 못했습니다({1}회 중 {0}회): 다른 방법을 쓰세요";
     FIX_BY_PLAN:
-        "most of it fails, or it gets worse (round {0} of {1}): the pipeline is back at its plan, and no source file is written until an extended plan is approved. Add TODOs with a different approach, run `moai-ralph pipeline approve`, and ask the question it prints",
-        "대부분 실패하거나 더 나빠지고 있습니다({1}회 중 {0}회): 파이프라인이 계획 단계로 돌아갔습니다. 확장한 계획이 승인될 때까지 소스 파일을 쓸 수 없습니다. 다른 방법의 TODO를 추가하고 `moai-ralph pipeline approve`를 실행한 뒤, 출력된 질문을 하세요";
+        "Most of the plan fails, or ever more of it (round {0} of {1}). The pipeline is back at its plan, and no source file is written until an extended plan is approved. Add TODOs with another approach, run `moai-ralph pipeline approve`, and ask the user the question that it gives",
+        "계획의 대부분이 실패하거나 실패가 늘고 있습니다({1}회 중 {0}회). 파이프라인이 계획 단계로 돌아갔습니다. 확장한 계획이 승인될 때까지 소스 파일을 쓸 수 없습니다. 다른 방법의 TODO를 추가하고 `moai-ralph pipeline approve`를 실행해 알려 주는 질문을 사용자에게 물으세요";
     FIX_PLANNED_OUT:
-        "most of it fails, or it gets worse (round {0} of {1}), and the plan was extended often enough: the pipeline ends here",
-        "대부분 실패하거나 더 나빠지고 있으며({1}회 중 {0}회) 계획을 더 확장할 수 없어 파이프라인을 끝냅니다";
+        "Most of the plan fails, or ever more of it (round {0} of {1}), and it was extended often enough: the pipeline ends here",
+        "계획의 대부분이 실패하거나 실패가 늘고 있으며({1}회 중 {0}회) 계획을 더 확장할 수 없어 파이프라인을 끝냅니다";
     PLAN_NOT_EXTENDED:
         "{0} has nothing new: add TODOs, or acceptance items, with another approach",
         "{0}에 새로운 내용이 없습니다. 다른 방법의 TODO나 인수 항목을 추가하세요";
     COMMIT_ALONE:
-        "the work passes and is not committed ({1} files): commit it with git in the style of the history; nothing else is missing. The files: {0}",
-        "작업은 모두 통과했지만 커밋되지 않았습니다(파일 {1}개). 기록의 방식에 맞춰 git으로 커밋하세요. 그 밖에 빠진 것은 없습니다. 파일: {0}";
+        "The work passes and is not committed ({1}). Commit it with git in the style of the history; nothing else is missing. Files: {0}",
+        "작업은 모두 통과했지만 커밋되지 않았습니다({1}). 기록의 방식에 맞춰 git으로 커밋하세요. 그 밖에 빠진 것은 없습니다. 파일: {0}";
     TRIED: ". Tried so far: {0}", ". 지금까지의 시도: {0}";
     READY_TOGETHER:
-        "can be given to workers now, at the same time: {0}",
+        "{0} can be given to workers now, at the same time",
         "지금 워커에게 함께 맡길 수 있는 TODO: {0}";
-    READY_ONE: "can be given to a worker now: {0}", "지금 워커에게 맡길 수 있는 TODO: {0}";
-    READY_ALONE: "can be done now: {0}", "지금 할 수 있는 TODO: {0}";
+    READY_ONE:
+        "{0} can be given to a worker now",
+        "지금 워커에게 맡길 수 있는 TODO: {0}";
+    READY_ALONE:
+        "{0} can be done now",
+        "지금 할 수 있는 TODO: {0}";
     BY_MAIN_AGENT: "the main agent", "주 에이전트";
     BY_WORKER: "a worker", "워커";
     SHELL_WROTE:
-        "[moai-ralph] pipeline {0}: while a shell command of the main agent ran, {1} changed. Source files are written by workers: it is to be undone, or given to one",
+        "[moai-ralph] pipeline {0}: while a shell command of the main agent ran, {1} changed. Source files are written by workers, so the change must be undone, or given to one",
         "[moai-ralph] 파이프라인 {0}: 주 에이전트의 셸 명령이 실행되는 동안 {1}{1:이} 바뀌었습니다. 소스 파일은 워커가 씁니다. 되돌리거나 워커에게 맡겨야 합니다";
     WORKER_SHELL_WROTE:
-        "[moai-ralph] pipeline {0}: while a shell command of a worker ran, {1} changed, which is outside the files of its TODO: it is to be undone",
+        "[moai-ralph] pipeline {0}: while a shell command of a worker ran, {1} changed, which is outside the files of its TODO and must be undone",
         "[moai-ralph] 파이프라인 {0}: 워커의 셸 명령이 실행되는 동안 맡은 TODO의 파일이 아닌 {1}{1:이} 바뀌었습니다. 되돌려야 합니다";
     SHELL_TAKEN_BACK:
         "[moai-ralph] pipeline {0}: a shell command of {4} changed {1}, which it may not write: taken back. What it wrote is kept: `moai-ralph loop restore {2} --to {3}` shows it",
         "[moai-ralph] 파이프라인 {0}: {4}의 셸 명령이 쓸 수 없는 소스 파일 {1}{1:을} 바꾸어 되돌렸습니다. 명령이 쓴 내용은 보관되어 있습니다. `moai-ralph loop restore {2} --to {3}`{3:으로} 볼 수 있습니다";
     SHELL_LEFT:
-        "[moai-ralph] pipeline {0}: while a shell command of {3} ran, {1} changed, which it may not write. It was not taken back ({2}) and is to be undone",
+        "[moai-ralph] pipeline {0}: while a shell command of {3} ran, {1} changed, which it may not write. It was not taken back ({2}) and must be undone",
         "[moai-ralph] 파이프라인 {0}: {3}의 셸 명령이 실행되는 동안 쓸 수 없는 소스 파일 {1}{1:이} 바뀌었습니다. 자동으로 되돌리지 못했으니({2}) 되돌려야 합니다";
-    PIPELINE_ENDED: "[moai-ralph] pipeline {0}: {1}; {2} of {3} TODOs pass", "[moai-ralph] 파이프라인 {0}: {1}; TODO {3}개 중 {2}개 통과";
-    GAMING_ADVICE:
-        "Tests or checks were weakened again after a warning: look at what changed; only you can continue it, with `/moai-ralph:pipeline-resume`",
-        "경고 뒤에도 테스트나 검사가 다시 약화되었습니다. 바뀐 내용을 살펴보세요. `/moai-ralph:pipeline-resume`으로 사용자만 이어 갈 수 있습니다";
 });

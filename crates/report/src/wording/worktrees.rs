@@ -57,6 +57,7 @@ phrases!(WORKTREES {
         "  To keep the work: `git merge BRANCH` (or the commit of HEAD) here. To discard it: `git worktree remove --force FOLDER`, `git branch -D BRANCH`",
         "  작업을 가져오려면 여기서 `git merge 브랜치`(또는 HEAD의 커밋), 버리려면 `git worktree remove --force 폴더`, `git branch -D 브랜치`를 실행하세요";
     PIPELINE_PAUSED: "  its loop is paused ({0}):", "  루프가 멈춰 있습니다({0}):";
+    PIPELINE_AWAITS_ANSWER: "  its loop is paused until you have answered", "  답할 때까지 루프가 멈춰 있습니다";
     LOOP_PAUSED: "    {0}. To continue: `moai-ralph loop resume {1}`", "    {0}. 계속하려면: `moai-ralph loop resume {1}`";
     WORKTREE_TASK:
         "Do {0} of the plan of pipeline {1}, and nothing else. You are in a worktree of its own: commit your work here, and it is merged when its commands pass. Its part of the plan:",

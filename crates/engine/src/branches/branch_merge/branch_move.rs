@@ -96,10 +96,12 @@ mod tests {
 
     #[test]
     fn a_complete_note_is_parsed_and_a_partial_one_is_not() {
-        let whole = BranchMove { branch: "b".into(), old: "1".into(), new: "2".into() };
+        let (old, new) = ("1".repeat(40), "2".repeat(40));
+        let whole = BranchMove { branch: "b".into(), old: old.clone(), new };
         assert_eq!(BranchMove::parse(&whole.text()), Some(whole));
-        for half in ["", "b\n", "b\n1\n", "b\n1\n\n"] {
-            assert_eq!(BranchMove::parse(half), None, "{half:?}");
+        let options = format!("b\n{old}\n--help\n");
+        for bad in ["", "b\n", &format!("b\n{old}\n"), &format!("b\n{old}\n\n"), &options] {
+            assert_eq!(BranchMove::parse(bad), None, "{bad:?}");
         }
     }
 }

@@ -1,11 +1,13 @@
 //! Steps of the gates and of the commits.
 
-use super::super::{LoopEnding, PipelineEvent, step};
+use super::super::{PipelineEvent, step};
 use super::*;
 use crate::commits::PipelineCommit;
+use crate::ending::{EndReason, LoopEnding};
 use crate::plan::PlanDocument;
 use crate::samples::approved;
 use crate::state::{PipelineOutcome, PlanApprover};
+use moai_loops::state::Status;
 
 fn passing(kind: PipelineKind) -> PipelineState {
     let mut state = PipelineState { kind, ..approved(PlanApprover::Person) };
@@ -38,7 +40,8 @@ fn checks_of_commits_that_never_end_become_a_gap() {
     assert!(!is_held(&decisions), "the user is not held for ever");
     let (ended, _) = step(&state, PipelineEvent::LoopEnded(LoopEnding::Completed), 4);
     assert_eq!(ended.outcome, Some(PipelineOutcome::Unverified));
-    assert!(ended.note.is_some_and(|note| note.contains("not all of them were checked")));
+    let reasons = ended.end_reasons();
+    assert!(matches!(&reasons[..], [EndReason::CommitGap(_)]), "{reasons:?}");
 }
 
 #[test]
@@ -48,10 +51,10 @@ fn an_end_with_faults_of_the_commits_is_partial_and_says_so() {
     let state = passing(PipelineKind::Small);
     let (state, decisions) = step(&state, PipelineEvent::CommitsMeasured(reading), 3);
     assert!(is_held(&decisions));
-    let limit = LoopEnding::Limit("max_iterations".to_owned());
+    let limit = LoopEnding::Limit(Status::MaxIterations);
     let (ended, _) = step(&state, PipelineEvent::LoopEnded(limit), 4);
     assert_eq!(ended.outcome, Some(PipelineOutcome::Partial));
-    assert!(ended.note.is_some_and(|note| note.contains("1 faults of the commits")));
+    assert!(ended.end_reasons().contains(&EndReason::CommitFaults(1)), "{ended:#?}");
 }
 
 #[test]
