@@ -12,11 +12,10 @@ use crate::state::{PipelineState, PlanApprover};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ApprovedPlan {
     text: String,
-    /// When, in milliseconds since the epoch.
+    /// Time in milliseconds since the epoch.
     pub at_ms: u64,
-    /// Who approved it.
     pub by: PlanApprover,
-    /// What the text says, once it was asked for. Every step asks, and hooks that ask for nothing of the plan
+    /// The parsed text, filled on first use. Every step needs it; hooks that do not need the plan
     /// need not wait for it.
     #[serde(skip)]
     document: OnceLock<Arc<PlanDocument>>,
@@ -31,25 +30,24 @@ impl PartialEq for ApprovedPlan {
 impl Eq for ApprovedPlan {}
 
 impl ApprovedPlan {
-    /// A plan with this text.
     #[must_use]
     pub fn new(text: String, at_ms: u64, by: PlanApprover) -> Self {
         Self { text, at_ms, by, document: OnceLock::new() }
     }
 
-    /// Its text, byte for byte.
+    /// The unchanged text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// What it says.
+    /// The parsed plan.
     #[must_use]
     pub fn document(&self) -> Arc<PlanDocument> {
         Arc::clone(self.document.get_or_init(|| Arc::new(PlanDocument::parse(&self.text))))
     }
 
-    /// What a plan on disk says, which may still be this one.
+    /// The parsed plan on disk, which may still equal this one.
     pub(crate) fn document_on_disk(&self, text: &str) -> Arc<PlanDocument> {
         if text == self.text { self.document() } else { Arc::new(PlanDocument::parse(text)) }
     }

@@ -14,7 +14,7 @@ use moai_loops::state::Status;
 pub enum LoopEnding {
     /// Complete and measured.
     Completed,
-    /// Complete as far as it was measured; what was not, as the loop names it.
+    /// Complete as far as measured; the unmeasured part, in the loop's words.
     Unverified(Option<String>),
     /// The user cancelled it.
     Cancelled,
@@ -74,7 +74,7 @@ impl PipelineState {
             LoopEnding::Completed | LoopEnding::Unverified(_) if self.is_whole() => {
                 PipelineOutcome::Unverified
             }
-            // A limit of time or tokens says nothing about the fault.
+            // A limit of time or tokens does not prove failed attempts.
             LoopEnding::Limit(Status::Budget | Status::TimedOut) | LoopEnding::Gone => {
                 PipelineOutcome::Partial
             }
@@ -99,7 +99,7 @@ impl PipelineState {
         }
     }
 
-    /// Whether the plan is done, and every person has agreed.
+    /// True if the plan is done, and every person has agreed.
     fn is_whole(&self) -> bool {
         !self.needs_approval()
             && self.passed_todos() == self.todos.len()
@@ -112,7 +112,8 @@ impl PipelineState {
         if let Some(gap) = &self.commit_gap {
             reasons.push(EndReason::CommitGap(gap.clone()));
         } else if self.commit_faults > 0 {
-            // The daemon may end between the loop's end and the pipeline's, which has the older look then.
+            // The daemon may end between the loop's end and the pipeline's, which then has only the
+            // older check.
             reasons.push(EndReason::CommitsNotChecked);
         }
         if !self.late_scripts.is_empty() {

@@ -1,6 +1,6 @@
-//! The pipeline from a goal to a verified change, as far as it needs no file and no clock. Its
-//! documents are Markdown that people and agents edit, so parsers are tolerant, faults name their
-//! line, and an edit of the engine preserves every other byte.
+//! The pure part of the pipeline from a goal to a verified change. Its documents are Markdown that
+//! people and agents edit, so parsers are tolerant, faults have their line, and an edit of the
+//! engine preserves every other byte.
 
 pub mod approved_plan;
 pub mod commit_proposal;

@@ -1,4 +1,4 @@
-//! What keeps a plan from being approved, or a pipeline from ending.
+//! Objections to the approval of a plan, or to the end of a pipeline.
 
 use crate::commits::CommitFault;
 use crate::convergence::FixStrategy;
@@ -8,7 +8,7 @@ use crate::plan::{PlanChange, TodoId, TodoStatus};
 use crate::review::ReviewFinding;
 
 impl PlanObjection {
-    /// Whether it says what the agent must do next, in words that must reach it whole.
+    /// True for an instruction to the agent, which must not be cut.
     #[must_use]
     pub fn is_task(&self) -> bool {
         match self {
@@ -33,44 +33,41 @@ pub struct UnapprovedPart {
     pub line: usize,
 }
 
-/// One objection to a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlanObjection {
     /// The file does not exist or cannot be read.
     Missing,
     /// The file cannot be read.
     Unreadable {
-        /// Why, as a fragment.
+        /// The reason, as a fragment.
         reason: String,
     },
-    /// The commands of these TODOs pass although nothing was changed.
+    /// The commands of these TODOs pass without any change.
     PassesAlready {
         /// The TODOs, in the order of the plan.
         todos: Vec<TodoId>,
     },
-    /// A line cannot be understood.
+    /// An invalid line.
     Fault(DocumentFault),
-    /// There is nothing to do.
+    /// The plan has no TODO.
     NoTodo,
     /// The engine cannot check this TODO.
     NoCommand {
-        /// The TODO.
         todo: TodoId,
         /// 1-based line of the TODO.
         line: usize,
     },
     /// A command cannot run without a shell.
     ShellCommand {
-        /// The TODO.
         todo: TodoId,
         /// 1-based line of the item.
         line: usize,
         /// The command as it is written, or the text of the item.
         command: String,
     },
-    /// What was approved was changed.
+    /// An approved part was changed.
     Changed(PlanChange),
-    /// A document of the specification is not as it was approved.
+    /// A document of the specification differs from its approved version.
     DocumentChanged {
         /// The document, relative to the root.
         path: String,
@@ -79,63 +76,57 @@ pub enum PlanObjection {
     Unapproved(Vec<UnapprovedPart>),
     /// A TODO passed at the last Stop and fails now.
     FailsAgain {
-        /// The TODO.
         todo: TodoId,
-        /// What the run showed, on one line.
+        /// The failure, on one line.
         failure: String,
     },
     /// A worker ended without a usable report.
     NoReport {
-        /// Why, as a fragment.
+        /// The reason, as a fragment.
         reason: String,
     },
     /// A worker's report is about a TODO that the plan does not have.
     UnknownTodo {
-        /// The TODO.
         todo: TodoId,
     },
     /// A worker's report contradicts itself or its task.
     Contradiction {
-        /// How, as a fragment.
+        /// The contradiction, as a fragment.
         what: String,
     },
     /// The commands of a worker's TODO do not pass.
     WorkFails {
-        /// The TODO.
         todo: TodoId,
-        /// What the run showed, on one line.
+        /// The failure, on one line.
         failure: String,
         /// Number of the attempt, from 1.
         attempt: u32,
     },
-    /// A gate failed: how to go on.
+    /// A gate failed; holds the strategy of the next round.
     GateFailed {
         /// Number of the round, from 1.
         round: usize,
-        /// How.
         strategy: FixStrategy,
-        /// What was tried and how it failed, one line each; empty while the first approach goes on.
+        /// Earlier approaches and their failures, one line each; empty during the first approach.
         tried: Vec<String>,
     },
-    /// The plan must be extended, but has nothing that was not approved before.
+    /// The plan must be extended, but has no new parts.
     NothingNew {
-        /// What was tried and how it failed, one line each.
+        /// Earlier approaches and their failures, one line each.
         tried: Vec<String>,
     },
     /// An agent set a checkbox, but the engine's own run does not agree.
     BoxTakenBack {
-        /// The TODO.
         todo: TodoId,
-        /// What the box said.
+        /// The state that the box showed.
         status: TodoStatus,
-        /// What the run showed, on one line.
+        /// The failure, on one line.
         failure: String,
     },
-    /// Something is wrong with the commits.
     Commits(CommitFault),
-    /// The answer of an agent that helps the pipeline cannot be used.
+    /// The answer of a helper is unusable.
     Answer {
-        /// Why, as a fragment.
+        /// The reason, as a fragment.
         what: String,
     },
     /// These scenarios must still be played: each with its title and the number of its runs.
@@ -144,14 +135,12 @@ pub enum PlanObjection {
     ScenarioFails {
         /// Key and title.
         scenario: String,
-        /// What failed last, on one line.
+        /// The last failure, on one line.
         failure: String,
     },
-    /// The review found something.
     Reviewed(ReviewFinding),
     /// A command passes on the host but not in the container.
     SandboxFails {
-        /// The command.
         command: String,
         /// The end of its output.
         output: String,
@@ -162,7 +151,7 @@ pub enum PlanObjection {
         path: String,
         /// 1-based line.
         line: usize,
-        /// What is wrong, as a fragment.
+        /// The fault, as a fragment.
         reason: String,
     },
     /// These TODOs can be worked on now, at the same time.

@@ -70,7 +70,7 @@ struct SimulatedPipeline {
     pivots: String,
     /// The pipeline as it was stored before a crash.
     saved: Option<PipelineState>,
-    /// Whether the files of the work can be told apart.
+    /// True if versions of the files can be distinguished.
     has_git: bool,
     wants_commits: bool,
     /// Worktrees made so far.
@@ -167,7 +167,7 @@ impl SimulatedPipeline {
         usize::try_from(self.random.number_below(self.count as u64)).unwrap_or_default() + 1
     }
 
-    /// What the agents do between two Stops.
+    /// The agents' work between two Stops.
     fn work(&mut self) {
         let todo = self.some_todo();
         match self.random.number_below(16) {
@@ -285,10 +285,10 @@ impl SimulatedPipeline {
         }
     }
 
-    /// The engine's runs: what is really done passes; rarely a run is not finished.
+    /// The engine's runs: TODOs that are really done pass; rarely a run is not finished.
     fn runs(&mut self) -> BTreeMap<Vec<String>, CommandReading> {
         let mut runs = BTreeMap::new();
-        // Only what was approved is frozen into the exam.
+        // Only approved parts are frozen into the exam.
         let agreed = self.pipeline.todos.len();
         for todo in 1..=if agreed > 0 { agreed } else { self.count } {
             let reading = match (self.done.contains(&todo), self.random.one_in(25)) {
@@ -361,7 +361,7 @@ impl SimulatedPipeline {
         }
     }
 
-    /// The loop decides with what the plan lacks. Returns whether it ended.
+    /// The loop decides, given the open points of the plan. Returns true if it ended.
     fn decide(
         &mut self,
         decisions: &[PipelineDecision],
@@ -455,7 +455,7 @@ impl SimulatedPipeline {
         *self.ends.entry(outcome.as_str()).or_default() += 1;
     }
 
-    /// What the user does.
+    /// The user's actions.
     fn user(&mut self) {
         if self.pipeline.is_active() {
             let questions =
@@ -512,7 +512,7 @@ impl SimulatedPipeline {
         self.finish()
     }
 
-    /// The daemon ends and another one reads what was stored, which keeps everything.
+    /// The daemon ends and a new one reads the stored state, which must be complete.
     fn restart(&mut self) {
         if self.random.one_in(3) {
             let text = serde_json::to_string(&self.pipeline).expect("it can be stored");
@@ -522,12 +522,12 @@ impl SimulatedPipeline {
         }
     }
 
-    /// With an agent that does nothing, every pipeline ends or waits for the user.
+    /// With an idle agent, every pipeline ends or waits for the user.
     fn finish(mut self) -> BTreeMap<&'static str, u32> {
         let most = PIPELINE_ITERATIONS_MAX + PLAN_HOLDS_MAX + PLAN_FAULT_HOLDS_MAX + 1;
         let attempts = TODO_ATTEMPTS_MAX * u32::try_from(self.count).unwrap_or_default();
         let (mut stops, mut plan_reviews) = (0, 0);
-        // A Stop after the last one changes nothing; a plan is asked for again and again.
+        // A Stop after the last one changes nothing; a plan is requested repeatedly.
         while self.pipeline.is_active()
             && self.held.status == Status::Running
             && plan_reviews <= 2 * PLAN_HOLDS_MAX

@@ -1,5 +1,5 @@
-//! The state of one pipeline. It owns a loop, which holds the agent, measures its work and ends; the
-//! pipeline adds what a plan adds: phases, TODOs and gates.
+//! The state of one pipeline. It owns a loop, which holds the agent, measures its work and ends;
+//! the pipeline adds phases, TODOs and gates.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ use moai_base::limits::{BUGFIX_ATTEMPTS_MAX, PIPELINE_ITERATIONS_MAX};
 use moai_loops::criteria::SPECS_FOLDER;
 use moai_loops::{named_variants, serialize_by_name};
 
-/// How much of a pipeline a goal needs.
+/// Size of a pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PipelineKind {
     /// A plan, the work, gates, and rounds of fixes.
@@ -35,7 +35,7 @@ named_variants!(PipelineKind { Full: "full", Small: "small", Bugfix: "bugfix" })
 serialize_by_name!(PipelineKind);
 
 impl PipelineKind {
-    /// Whether the user approves a plan before the work.
+    /// True if the user approves a plan before the work.
     #[must_use]
     pub fn has_plan(self) -> bool {
         self != Self::Bugfix
@@ -55,12 +55,11 @@ impl PipelineKind {
     }
 }
 
-/// Where a pipeline is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PipelinePhase {
     /// The agent writes the plan, and the user approves it.
     Plan,
-    /// The TODOs are worked on.
+    /// The agents work on the TODOs.
     Sprint,
     /// Every TODO passes; the gates decide.
     Gate,
@@ -68,7 +67,7 @@ pub enum PipelinePhase {
     Fix,
     /// Everything passes; the loop completes.
     Finalize,
-    /// It has ended; the outcome says how.
+    /// It has ended with an outcome.
     Ended,
 }
 
@@ -82,7 +81,6 @@ named_variants!(PipelinePhase {
 });
 serialize_by_name!(PipelinePhase);
 
-/// How a pipeline ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PipelineOutcome {
     /// Every TODO passes the engine's own runs, and everything was measured.
@@ -106,7 +104,7 @@ named_variants!(PipelineOutcome {
 });
 serialize_by_name!(PipelineOutcome);
 
-/// How a person approved a plan or answered a question.
+/// The way in which a person approved a plan or answered a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlanApprover {
     /// By a command at a terminal, or by a slash command.
@@ -118,32 +116,30 @@ pub enum PlanApprover {
 named_variants!(PlanApprover { Person: "person", Question: "question" });
 serialize_by_name!(PlanApprover);
 
-/// A person's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PersonAnswer {
-    /// Whether the person agreed.
+    /// True if the person agreed.
     pub is_yes: bool,
-    /// When, in milliseconds since the epoch.
+    /// Time in milliseconds since the epoch.
     pub at_ms: u64,
-    /// How.
     pub by: PlanApprover,
 }
 
-/// What the engine knows about a TODO.
+/// The engine's record of a TODO.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TodoProgress {
-    /// Whether all its acceptance commands passed in the engine's last run.
+    /// True if all its acceptance commands passed in the engine's last run.
     pub has_passed: bool,
-    /// When they first passed, in milliseconds since the epoch.
+    /// Time of their first pass, in milliseconds since the epoch.
     pub passed_ms: Option<u64>,
-    /// Why it does not pass, on one line; empty if it does or was not run.
+    /// The failure on one line; empty if it passes or was not run.
     pub failure: String,
-    /// Whether they passed at a Stop when nothing had been changed yet.
+    /// True if they passed at a Stop before any change.
     pub has_passed_untouched: bool,
     /// Ends of workers at which its commands did not pass.
     pub attempts: u32,
-    /// Whether these were too many.
+    /// True if the limit of attempts is reached.
     pub is_given_up: bool,
 }
 
@@ -151,15 +147,14 @@ pub struct TodoProgress {
 /// report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BoxCorrection {
-    /// The TODO.
     pub todo: String,
-    /// When, in milliseconds since the epoch.
+    /// Time in milliseconds since the epoch.
     pub at_ms: u64,
     /// The reason, on one line.
     pub reason: String,
 }
 
-/// Something that a worker learned, decided or left open.
+/// A learning, decision or open issue of a worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptLearning {
     /// Name of its document: `learnings.md`.
@@ -170,7 +165,7 @@ pub struct KeptLearning {
     pub todo: String,
 }
 
-/// Something that a worker proposes in addition, checked against the project's pivot points.
+/// A worker's additional proposal, checked against the project's pivot points.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptDiscovery {
     /// The proposal, on one line.
@@ -179,26 +174,26 @@ pub struct KeptDiscovery {
     pub todo: String,
     /// `accepted`, `ask the user` or `rejected`.
     pub verdict: String,
-    /// Ids of the pivot points that it conflicts with, and why.
+    /// Ids of the pivot points that it conflicts with, with reasons.
     pub conflicts: Vec<String>,
-    /// What a person decided, if the verdict is left to one.
+    /// A person's decision, if the verdict requires one.
     #[serde(default)]
     pub answer: Option<PersonAnswer>,
 }
 
-/// What followed after a shell command changed a file.
+/// The reaction to a file change by a shell command.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ShellWriteOutcome {
-    /// It was named.
+    /// It was reported.
     #[default]
     Named,
-    /// It has the bytes from before the command again.
+    /// It was restored to its contents before the command.
     TakenBack {
-        /// The checkpoint of the loop that holds what the command wrote.
+        /// The loop's checkpoint with the version written by the command.
         checkpoint: String,
     },
-    /// It was to be taken back and was not.
+    /// It should have been restored, but was not.
     Left {
         /// The reason, as a fragment.
         reason: String,
@@ -210,11 +205,11 @@ pub enum ShellWriteOutcome {
 pub struct ShellWriteRecord {
     /// The file, relative to the root.
     pub path: String,
-    /// When it was noticed, in milliseconds since the epoch.
+    /// Time of detection, in milliseconds since the epoch.
     pub at_ms: u64,
-    /// Whether it was a worker's command, and not one of the main agent.
+    /// True if a worker ran the command, false for the main agent.
     pub is_by_worker: bool,
-    /// What followed.
+    /// The reaction.
     #[serde(default)]
     pub outcome: ShellWriteOutcome,
 }
@@ -231,14 +226,11 @@ pub struct PassCount {
     pub total: usize,
 }
 
-/// One pipeline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PipelineState {
     /// `pipeline-` and 8 hex digits.
     pub id: String,
-    /// Its kind.
     pub kind: PipelineKind,
-    /// Its phase.
     pub phase: PipelinePhase,
     /// Set when it has ended.
     pub outcome: Option<PipelineOutcome>,
@@ -256,37 +248,36 @@ pub struct PipelineState {
     /// The TODOs of the approved plan, by id.
     #[serde(default)]
     pub todos: BTreeMap<String, TodoProgress>,
-    /// The gates.
     #[serde(default)]
     pub gates: PipelineGates,
-    /// What accepted reports of workers say for later work.
+    /// Learnings from accepted reports, for later work.
     #[serde(default)]
     pub learnings: Vec<KeptLearning>,
-    /// What workers propose in addition.
+    /// Additional proposals of workers.
     #[serde(default)]
     pub discoveries: Vec<KeptDiscovery>,
     /// Rounds of fixes, oldest first.
     #[serde(default)]
     pub fix_rounds: Vec<FixRound>,
-    /// Rounds before the plan was last extended, which the present approach is not judged by.
+    /// Rounds before the plan was last extended, which do not count against the current approach.
     #[serde(default)]
     pub earlier_rounds: usize,
-    /// Whether the plan must be extended and approved again before the work goes on.
+    /// True if the plan must be extended and approved again before the work continues.
     #[serde(default)]
     pub is_replanning: bool,
-    /// How often the gates have sent it back to its plan.
+    /// Number of times that failed gates returned it to its plan.
     #[serde(default)]
     pub replans: u32,
-    /// What was tried and how it failed, one line each, oldest first.
+    /// Earlier approaches and their failures, one line each, oldest first.
     #[serde(default)]
     pub tried: Vec<String>,
     /// Ids of the workers that have reported.
     #[serde(default)]
     pub known_workers: BTreeSet<String>,
-    /// Those that write nothing any more, because a fresh one takes another approach.
+    /// Workers that must not write any more, because a fresh one tries a different approach.
     #[serde(default)]
     pub retired_workers: BTreeSet<String>,
-    /// Whether the main agent may write source files itself, because the host has no subagents.
+    /// True if the main agent may write source files itself, because the host has no subagents.
     #[serde(default)]
     pub is_solo: bool,
     /// TODOs that may be worked on in worktrees of their own at the same time; 0: none.
@@ -301,16 +292,16 @@ pub struct PipelineState {
     /// Source files that shell commands changed against the rules, oldest first.
     #[serde(default)]
     pub shell_writes: Vec<ShellWriteRecord>,
-    /// How often each worker was held for its report, by the host's id of the agent.
+    /// Number of holds of each worker for its report, by the host's id of the agent.
     #[serde(default)]
     pub worker_holds: BTreeMap<String, u32>,
     /// Consecutive Stops at which the agent was held for its plan.
     #[serde(default)]
     pub plan_holds: u32,
-    /// What persons said about `[H]` items, by the names of the questions: `TODO-2/AC-2`.
+    /// Answers about `[H]` items, by the names of the questions: `TODO-2/AC-2`.
     #[serde(default)]
     pub human_answers: BTreeMap<String, PersonAnswer>,
-    /// Consecutive Stops at which nothing but a person's answers was missing.
+    /// Consecutive Stops at which only a person's answers were missing.
     #[serde(default)]
     pub question_holds: u32,
     /// Checkboxes that were set back, oldest first.
@@ -331,10 +322,11 @@ pub struct PipelineState {
     /// The last review in eight categories.
     #[serde(default)]
     pub review: Option<CategoryReview>,
-    /// Where gate 1 ran the commands in addition to a Stop's own runs, or why it did not.
+    /// The place where gate 1 ran the commands in addition to a Stop's own runs, or the reason why
+    /// it did not.
     #[serde(default)]
     pub sandbox: Option<String>,
-    /// Hashes of the gates' documents as they were written, by name.
+    /// Hashes of the gates' documents as written, by name.
     #[serde(default)]
     pub gate_documents: BTreeMap<String, String>,
     /// Documents of gates that others changed, oldest first.
@@ -352,13 +344,13 @@ pub struct PipelineState {
     /// Commits since its base, oldest first, if they are checked.
     #[serde(default)]
     pub commits: Vec<PipelineCommit>,
-    /// Number of faults of the commits at the last Stop that looked at them.
+    /// Number of faults of the commits at the last Stop that checked them.
     #[serde(default)]
     pub commit_faults: usize,
-    /// Why the commits are not verified, although they are to be.
+    /// The reason why the commits are not verified, although required.
     #[serde(default)]
     pub commit_gap: Option<String>,
-    /// Consecutive Stops whose time did not suffice for the checks of the commits.
+    /// Consecutive Stops without enough time for the checks of the commits.
     #[serde(default)]
     pub commit_waits: u32,
     /// Hashes of the other documents of its specification when the plan was approved, by path.
@@ -367,10 +359,10 @@ pub struct PipelineState {
     /// Scripts of acceptance commands that were written after the approval.
     #[serde(default)]
     pub late_scripts: Vec<String>,
-    /// Whether files of the work were changed, by this loop or an earlier one of it.
+    /// True if files were changed, by this loop or an earlier one of the pipeline.
     #[serde(default)]
     pub has_work: bool,
-    /// Whether its documents for later work are written.
+    /// True if its documents for later work are written.
     #[serde(default)]
     pub has_left_documents: bool,
     /// How its loop ended, once it has.
@@ -383,7 +375,6 @@ pub struct PipelineState {
 }
 
 impl PipelineState {
-    /// A pipeline that begins.
     #[must_use]
     pub fn begin(id: String, kind: PipelineKind, goal: String, spec: String, now_ms: u64) -> Self {
         Self {
@@ -449,13 +440,13 @@ impl PipelineState {
         self.shown_plan.clone().or_else(approved)
     }
 
-    /// Whether its plan is still to be approved, for the first time or once it was extended.
+    /// True if its plan awaits approval, for the first time or after an extension.
     #[must_use]
     pub fn needs_approval(&self) -> bool {
         self.kind.has_plan() && (self.approved.is_none() || self.is_replanning)
     }
 
-    /// Whether it still holds its session.
+    /// True if it still holds its session.
     #[must_use]
     pub fn is_active(&self) -> bool {
         self.phase != PipelinePhase::Ended
@@ -467,8 +458,8 @@ impl PipelineState {
         format!("{SPECS_FOLDER}/{}/plan.md", self.spec)
     }
 
-    /// TODOs that can be worked on now, at the same time: all that they depend on passes, and no file may
-    /// belong to two of them. Those in worktrees are worked on already.
+    /// TODOs that can be worked on now, at the same time: all their dependencies pass, and no file
+    /// may belong to two of them. TODOs in worktrees are excluded.
     #[must_use]
     pub fn ready_todos(&self) -> Vec<TodoId> {
         let plan = self.approved.as_ref().map(ApprovedPlan::document);
@@ -498,7 +489,7 @@ impl PipelineState {
         ready
     }
 
-    /// Ids of the TODOs that workers failed at too often.
+    /// Ids of the TODOs at which workers failed too often.
     #[must_use]
     pub fn failed_todos(&self) -> Vec<String> {
         let failed = self.todos.iter().filter(|(_, it)| it.is_given_up && !it.has_passed);

@@ -1,5 +1,5 @@
 //! The decisions of a pipeline: state and event in, next state and decisions out. The loop of the
-//! pipeline holds and ends the agent's turn; a pipeline says what its plan still lacks.
+//! pipeline holds and ends the agent's turn; a pipeline reports the open points of its plan.
 
 mod gate_steps;
 mod rounds;
@@ -38,33 +38,32 @@ use moai_base::limits::{
     QUESTION_HOLDS_MAX, REASON_LINE_CHARS_MAX, SHELL_WRITES_KEPT_MAX, TODO_FAILURE_CHARS_MAX,
 };
 
-/// What the engine's own run of a command showed.
+/// The result of the engine's own run of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommandReading {
-    /// It passed.
     Passed,
     /// It failed, with this output.
     Failed(String),
-    /// It was not run to its end, for this reason.
+    /// It was not completed, with the reason.
     Unmeasured(String),
 }
 
 /// The readings of a Stop after the approval.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkReading {
-    /// The plan as it is; `None` if it is missing or cannot be read.
+    /// The current plan; `None` if it is missing or unreadable.
     pub plan: Option<String>,
-    /// Why it cannot be read, as a fragment.
+    /// The reason why it cannot be read, as a fragment.
     pub plan_gap: Option<String>,
     /// The engine's runs, by program and arguments.
     pub commands: BTreeMap<Vec<String>, CommandReading>,
-    /// Hash over everything that is wrong apart from the acceptance commands; `None` if nothing is.
+    /// Hash of all problems apart from the acceptance commands; `None` if there are none.
     pub problems: Option<String>,
-    /// Whether files of the work differ from the beginning of the loop.
+    /// True if files differ from the beginning of the loop.
     pub has_work: bool,
-    /// Whether it is known that none does.
+    /// True if it is certain that no file differs.
     pub is_untouched: bool,
-    /// Documents of the specification that are not as they were approved.
+    /// Documents of the specification that differ from their approved versions.
     pub changed_documents: Vec<String>,
     /// Scripts of acceptance commands that are not in the exam.
     pub late_scripts: Vec<String>,
@@ -75,7 +74,7 @@ pub struct WorkReading {
 pub struct WorkerReading {
     /// The host's id of the agent.
     pub agent: String,
-    /// Its report, or why it has none, as a fragment.
+    /// Its report, or the reason why it has none, as a fragment.
     pub report: Result<WorkerReport, String>,
     /// The project's pivot points.
     pub pivots: PivotDocument,
@@ -83,26 +82,22 @@ pub struct WorkerReading {
     pub commands: BTreeMap<Vec<String>, CommandReading>,
 }
 
-/// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PipelineEvent {
     /// A Stop before the approval.
     PlanReviewed {
-        /// The plan as it is; `None` if there is none.
+        /// The current plan; `None` if there is none.
         text: Option<String>,
-        /// What is wrong with the other documents, and with the links between them.
+        /// Faults of the other documents, and of the links between them.
         documents: Vec<PlanObjection>,
     },
     /// The user was shown a plan that may be approved.
     PlanShown {
-        /// Its text.
         text: String,
     },
-    /// The user agreed to this plan.
+    /// The user approved this plan.
     PlanApproved {
-        /// Its text.
         text: String,
-        /// Who ran the command.
         by: PlanApprover,
     },
     /// A Stop after the approval.
@@ -115,27 +110,25 @@ pub enum PipelineEvent {
     PersonAnswered {
         /// The name of the question.
         name: String,
-        /// Whether the person agreed.
+        /// True if the person agreed.
         is_yes: bool,
-        /// How.
         by: PlanApprover,
     },
     /// Shell commands of the main agent changed source files.
     ShellWrote(Vec<ShellWriteRecord>),
-    /// The loop ended.
     LoopEnded(LoopEnding),
     /// The user continues a pipeline that has ended, with this loop.
     Resumed {
         /// The new loop.
         loop_id: String,
     },
-    /// Everything passes, and the options ask for commits: what is committed.
+    /// Everything passes, and the options require commits: the state of the commits.
     CommitsMeasured(CommitsReading),
     /// An agent that helps the pipeline is about to end.
     HelperEnded {
         /// The host's id of the agent.
         agent: String,
-        /// What is wrong with its answer, as fragments; empty if nothing is.
+        /// Faults of its answer, as fragments.
         faults: Vec<String>,
     },
     /// A plan was approved: the text of the specification's `acceptance.md`, if there is one.
@@ -146,36 +139,32 @@ pub enum PipelineEvent {
         agent: String,
         /// Key of the scenario.
         scenario: String,
-        /// The run.
         run: ScenarioRun,
-        /// Whether the agent reports that it passed.
+        /// True if the agent reports that it passed.
         is_claimed: bool,
     },
-    /// Every test passes: what identifies the files of the work, for the scenarios' runs.
+    /// Every test passes: the identity of the source files, for the scenarios' runs.
     ScenariosReviewed(Option<String>),
     /// Every test passes: the judges' review in eight categories.
     CategoriesReviewed(CategoryReview),
-    /// Every test passes on the host: what a container showed.
+    /// Every test passes on the host: the runs in a container.
     SandboxMeasured(SandboxReading),
     /// TODOs got worktrees.
     WorktreesMade(Vec<TodoWorktree>),
     /// The loop of a worktree has ended.
     WorktreeEnded {
-        /// The loop.
         loop_id: String,
-        /// How.
         ending: WorktreeEnding,
     },
     /// Paths of documents of gates that were changed after they were written.
     DocumentsChanged(Vec<String>),
 }
 
-/// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PipelineDecision {
-    /// The turn goes on.
+    /// The turn continues.
     Hold(Vec<PlanObjection>),
-    /// The turn may end: the user is to approve the plan.
+    /// The turn may end: the user must approve the plan.
     AwaitApproval,
     /// The turn may end: the agent was held often enough for a plan.
     GiveUpPlan(Vec<PlanObjection>),
@@ -183,20 +172,19 @@ pub enum PipelineDecision {
     Pause(Vec<PlanObjection>),
     /// Pause until a person has answered.
     AwaitPerson(Vec<PersonQuestion>),
-    /// Another approach begins: earlier Stops do not count as a lack of progress.
+    /// A different approach begins: earlier Stops do not count as a lack of progress.
     BeginAnew,
     /// The pipeline cannot be finished: the loop's next decision is its last.
     EndWithFailures(EndReason),
     /// Write this state into the checkbox of a TODO.
     SetBox {
-        /// The TODO.
         todo: TodoId,
         /// Its state.
         status: TodoStatus,
     },
 }
 
-/// The next state of a pipeline, and what is to be done.
+/// The next state of a pipeline, and the decisions.
 #[must_use]
 pub fn step(
     state: &PipelineState,
@@ -263,7 +251,7 @@ pub fn step(
     (next, decisions)
 }
 
-/// What keeps a plan from being approved; empty if nothing does.
+/// The objections to the approval of a plan.
 #[must_use]
 pub fn approval_objections(state: &PipelineState, text: Option<&str>) -> Vec<PlanObjection> {
     let Some(text) = text else { return vec![PlanObjection::Missing] };
@@ -276,7 +264,7 @@ pub fn approval_objections(state: &PipelineState, text: Option<&str>) -> Vec<Pla
     }
     let mut objections: Vec<PlanObjection> =
         plan.faults.iter().cloned().map(PlanObjection::Fault).collect();
-    // A fault of a line says more precisely what is wrong with it.
+    // A fault of a line is more precise.
     let is_sound = |line: usize| plan.faults.iter().all(|fault| fault.line != line);
     for todo in &plan.todos {
         let mut commands = todo.items_of(AcceptanceKind::Automatic).peekable();
@@ -343,7 +331,7 @@ fn approve_plan(
     Vec::new()
 }
 
-/// What the runs show about one TODO.
+/// The result of the runs for one TODO.
 enum TodoReading {
     Passed,
     Failed(String),
@@ -411,9 +399,9 @@ fn measure_work(
     }
     objections.extend(questions.into_iter().map(PlanObjection::NeedsPerson));
     let ready = next.ready_among(&agreed);
-    // Commands that were not run hold no agent.
+    // Commands that were not run do not hold the agent.
     let has_failed = reading.commands.values().any(|it| matches!(it, CommandReading::Failed(_)));
-    // What nothing else holds ends, and its end names them.
+    // If nothing else holds the pipeline, it ends, and its end reports them.
     if (has_failed || !objections.is_empty()) && !proves_nothing.is_empty() {
         objections.push(PlanObjection::PassesAlready { todos: proves_nothing });
     }
@@ -433,7 +421,7 @@ fn measure_work(
     decisions
 }
 
-/// Notes the TODOs whose commands pass although nothing was changed; returns those that were not known.
+/// Records the TODOs whose commands pass without any change; returns the newly found ones.
 fn note_passing_already(next: &mut PipelineState, agreed: &PlanDocument) -> Vec<TodoId> {
     let mut new = Vec::new();
     for todo in &agreed.todos {
@@ -447,7 +435,7 @@ fn note_passing_already(next: &mut PipelineState, agreed: &PlanDocument) -> Vec<
     new
 }
 
-/// Whether the agent was held often enough to ask a person, when nothing else is missing.
+/// True if the agent was held often enough to ask a person, when nothing else is missing.
 fn has_asked_enough(next: &mut PipelineState, questions: &[PersonQuestion]) -> bool {
     if questions.is_empty() {
         next.question_holds = 0;
@@ -461,8 +449,8 @@ fn has_asked_enough(next: &mut PipelineState, questions: &[PersonQuestion]) -> b
     true
 }
 
-/// Enters the phase that the runs lead to. In a full pipeline a gate that fails begins a round of
-/// fixes; returns how it goes on.
+/// Enters the phase that the runs lead to. In a full pipeline a failing gate begins a round of
+/// fixes; returns its strategy.
 fn enter_phase(
     next: &mut PipelineState,
     have_all_passed: bool,
@@ -480,7 +468,7 @@ fn enter_phase(
         next.phase = PipelinePhase::Gate;
         return None;
     }
-    // Before all TODOs have passed once, what fails is the work itself.
+    // Before all TODOs have passed once, failures are unfinished work.
     if !have_all_passed && !was_gated {
         return None;
     }
@@ -489,7 +477,7 @@ fn enter_phase(
     Some(begin_round(next, reading.problems.clone()))
 }
 
-/// Before their runs are looked at, scenarios are open and never passed.
+/// Before their runs are evaluated, scenarios are open.
 fn scenario_gate(next: &PipelineState) -> GateStatus {
     let plan = next.approved.as_ref().map(ApprovedPlan::document);
     let todos = plan.iter().flat_map(|plan| &plan.todos);
@@ -497,7 +485,7 @@ fn scenario_gate(next: &PipelineState) -> GateStatus {
     if todos.into_iter().any(has_scenario) { GateStatus::Open } else { GateStatus::Absent }
 }
 
-/// Notes what the judges said. A rejection begins a round of fixes.
+/// Records the judges' review. A rejection begins a round of fixes.
 fn note_review(next: &mut PipelineState, review: ReviewReading) -> Vec<PipelineDecision> {
     let is_reviewed = matches!(next.phase, PipelinePhase::Gate | PipelinePhase::Finalize);
     if next.kind != PipelineKind::Full || !is_reviewed {
@@ -521,7 +509,7 @@ fn note_review(next: &mut PipelineState, review: ReviewReading) -> Vec<PipelineD
     Vec::new()
 }
 
-/// The state that the checkbox of a TODO must show, and the objection to what it shows.
+/// The required state of a TODO's checkbox, and the objection to its present state.
 fn review_box(
     next: &mut PipelineState,
     todo: &Todo,
@@ -548,7 +536,7 @@ fn review_box(
     (expected, Some(objection))
 }
 
-/// Holds for an approved plan that cannot be read; if that does not help, the user is asked.
+/// Holds the agent for an unreadable approved plan; if that does not help, asks the user.
 fn hold_for_plan(
     next: &mut PipelineState,
     objections: Vec<PlanObjection>,
@@ -618,7 +606,6 @@ fn read_todo(todo: &Todo, commands: &BTreeMap<Vec<String>, CommandReading>) -> T
     }
 }
 
-/// Ends the pipeline with its loop.
 fn end(next: &mut PipelineState, ending: LoopEnding) -> Vec<PipelineDecision> {
     next.outcome = Some(next.outcome_of(&ending));
     next.ending = Some(ending);

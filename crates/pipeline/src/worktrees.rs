@@ -1,6 +1,6 @@
-//! Worktrees in which TODOs of a pipeline are worked on at the same time, each by a loop of its own. A
-//! loop that ends merged leaves its TODO to the engine's run in the pipeline's own work tree; one
-//! that ends otherwise is a failed attempt.
+//! Worktrees in which a pipeline's TODOs are worked on at the same time, each by its own loop.
+//! After a merge, the engine's run in the pipeline's own working tree decides about the TODO; any
+//! other end of the loop is a failed attempt.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,22 +13,16 @@ use crate::state::PipelineState;
 use crate::step::CommandReading;
 use moai_base::limits::TODO_WORKTREES_KEPT_MAX;
 
-/// A worktree and its TODO.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TodoWorktree {
-    /// The TODO.
     pub todo: TodoId,
-    /// The root in the worktree.
     pub root: PathBuf,
-    /// Its branch.
     pub branch: String,
-    /// Its loop.
     pub loop_id: String,
-    /// How far it is.
     pub stage: WorktreeStage,
 }
 
-/// How far the work in a worktree is.
+/// Stage of the work in a worktree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorktreeStage {
@@ -36,18 +30,18 @@ pub enum WorktreeStage {
     Working,
     /// Its branch is merged.
     Merged,
-    /// Its loop ended and its branch is not merged, for this reason.
+    /// Its loop ended and its branch is not merged, with the reason.
     Unmerged(String),
     /// The pipeline ended first.
     Closed,
 }
 
-/// How the loop of a worktree ended.
+/// The end of a worktree's loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorktreeEnding {
     /// Merged; the engine's runs of the TODO's commands afterwards, by program and arguments.
     Merged(BTreeMap<Vec<String>, CommandReading>),
-    /// Not merged, for this reason.
+    /// Not merged, with the reason.
     Unmerged(String),
 }
 
@@ -57,14 +51,14 @@ impl PipelineState {
         self.worktrees.iter().filter(|tree| tree.stage == WorktreeStage::Working)
     }
 
-    /// The TODO that a loop works on in a worktree of its own.
+    /// The TODO on which a loop works in its worktree.
     #[must_use]
     pub fn todo_of_loop(&self, loop_id: &str) -> Option<&TodoId> {
         self.working_trees().find(|tree| tree.loop_id == loop_id).map(|tree| &tree.todo)
     }
 
-    /// The TODOs that get a worktree now. One whose work is merged gets no other: what it still lacks is
-    /// done where the merged work is.
+    /// The TODOs that get a worktree now. A merged TODO gets no new one: its remaining work is done
+    /// in the pipeline's own working tree.
     #[must_use]
     pub fn todos_for_worktrees(&self) -> Vec<TodoId> {
         let most = usize::try_from(self.workers).unwrap_or(usize::MAX);
@@ -81,7 +75,7 @@ impl PipelineState {
         todos
     }
 
-    /// The files of each TODO that is worked on in a worktree.
+    /// The files of each TODO in a worktree.
     pub(crate) fn reach_of_worktrees(&self, plan: &PlanDocument) -> Vec<FileReach> {
         let todos = self.working_trees().filter_map(|tree| plan.todo(&tree.todo));
         todos.map(|todo| FileReach::of(&todo.files)).collect()
@@ -94,7 +88,7 @@ impl PipelineState {
         (last.stage == WorktreeStage::Closed).then_some(last)
     }
 
-    /// Adds worktrees that were made or taken up again, but no second one for a TODO.
+    /// Adds worktrees that were created or reused, but no second one for a TODO.
     pub(crate) fn add_worktrees(&mut self, made: Vec<TodoWorktree>) {
         for tree in made {
             if self.working_trees().all(|other| other.todo != tree.todo) {
@@ -111,7 +105,7 @@ impl PipelineState {
         });
     }
 
-    /// The pipeline ends: its worktrees are not waited for any more.
+    /// Closes the worktrees at the end of the pipeline.
     pub(crate) fn close_worktrees(&mut self) {
         for tree in &mut self.worktrees {
             if tree.stage == WorktreeStage::Working {
@@ -120,8 +114,8 @@ impl PipelineState {
         }
     }
 
-    /// Sets the stage of a worktree whose loop has ended; returns its TODO, `None` if that is known
-    /// already.
+    /// Sets the stage of a worktree whose loop has ended; returns its TODO, or `None` if the end
+    /// was already known.
     pub(crate) fn end_worktree(
         &mut self,
         loop_id: &str,
@@ -218,7 +212,8 @@ mod tests {
         let twice = made(&working, &[tree(1, "b"), tree(2, "c")]);
         let loops: Vec<&str> = twice.working_trees().map(|it| it.loop_id.as_str()).collect();
         assert_eq!(loops, ["a", "c"], "a TODO has one worktree");
-        // What a later TODO writes already is not given to an earlier one that becomes ready.
+        // Files that a later TODO already writes are not given to an earlier one that becomes
+        // ready.
         let state = made(&PipelineState { workers: 8, ..approved_plan(PLAN) }, &[tree(3, "d")]);
         assert_eq!(state.todos_for_worktrees(), [todo(2)]);
     }

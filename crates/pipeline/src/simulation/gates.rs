@@ -1,5 +1,5 @@
-//! Gates and commits of simulated pipelines: judges that find faults or do not answer, agents that play
-//! scenarios and lie about it, containers that are gone, and commits that do not fit.
+//! Gates and commits of simulated pipelines: judges that find faults or do not answer, agents that
+//! play scenarios and lie about it, containers that are unavailable, and commits that do not fit.
 
 use super::SimulatedPipeline;
 use crate::commits::{CommitFault, CommitsReading, PipelineCommit};
@@ -11,7 +11,7 @@ use crate::step::{PipelineDecision, PipelineEvent, SandboxFailure, SandboxReadin
 use moai_base::limits::{SCENARIO_PASS_PERCENT_MIN, SCENARIO_RUNS_MIN, WORKER_HOLDS_MAX};
 
 impl SimulatedPipeline {
-    /// What the engine asks at a Stop at which the plan lacks nothing, in its order.
+    /// The engine's gates at a Stop with a complete plan, in their order.
     pub(super) fn pass_gates(&mut self, decisions: &mut Vec<PipelineDecision>) {
         if self.pipeline.kind == PipelineKind::Full {
             if self.lacks_nothing(decisions) {
@@ -54,7 +54,7 @@ impl SimulatedPipeline {
             && self.pipeline.passed_todos() == self.pipeline.todos.len()
     }
 
-    /// Identifies what is done; sometimes it cannot be told.
+    /// Identifies the state of the work; sometimes unknown.
     fn work_digest(&self) -> Option<String> {
         self.has_git.then(|| format!("{:?}", self.done))
     }
@@ -131,7 +131,7 @@ impl SimulatedPipeline {
         assert!(!is_held || holds < WORKER_HOLDS_MAX, "a helper is held a bounded number of times");
     }
 
-    /// A scenario passes only by enough runs with the files as they are.
+    /// A scenario passes only by enough runs with the current files.
     fn check_scenarios(&self) {
         if self.pipeline.gates.scenarios != GateStatus::Passed {
             return;

@@ -1,4 +1,4 @@
-//! Rounds of fixes: what the failures of one plan show, and what follows from it.
+//! Rounds of fixes: the strategy that follows from the failures of one plan.
 
 use super::PipelineDecision;
 use crate::convergence::{FixRound, FixStrategy, fix_strategy};
@@ -8,7 +8,7 @@ use crate::state::{PipelinePhase, PipelineState};
 use moai_base::foreign_text::one_line;
 use moai_base::limits::{REPLANS_MAX, TODO_FAILURE_CHARS_MAX, TRIED_KEPT_MAX};
 
-/// Begins a round of fixes, and acts on what the rounds of this plan show.
+/// Begins a round of fixes with the strategy that the rounds of this plan suggest.
 pub(super) fn begin_round(next: &mut PipelineState, problems: Option<String>) -> FixStrategy {
     let (passed, total) = (next.passed_todos(), next.todos.len());
     next.fix_rounds.push(FixRound { passed, total, problems });
@@ -36,7 +36,7 @@ pub(super) fn begin_round(next: &mut PipelineState, problems: Option<String>) ->
     strategy
 }
 
-/// How the agent goes on after a gate has failed.
+/// The instruction to the agent after a failed gate.
 pub(super) fn gate_failed(next: &PipelineState, strategy: FixStrategy) -> PlanObjection {
     let round = next.fix_rounds.len();
     let is_first = strategy == FixStrategy::FixNow;
@@ -44,7 +44,7 @@ pub(super) fn gate_failed(next: &PipelineState, strategy: FixStrategy) -> PlanOb
     PlanObjection::GateFailed { round, strategy, tried }
 }
 
-/// What else follows from the strategy of a round.
+/// Further decisions by the strategy of a round.
 pub(super) fn what_follows(next: &PipelineState, strategy: FixStrategy) -> Vec<PipelineDecision> {
     match strategy {
         FixStrategy::FixNow => Vec::new(),
@@ -153,7 +153,7 @@ mod tests {
         assert!(PlanDocument::parse(&more).has_grown_since(&PlanDocument::parse(PLAN)));
         let state = approve(&state, &more);
         assert_eq!((state.phase, state.is_replanning), (PipelinePhase::Sprint, false));
-        // What failed before does not count against the new plan.
+        // Earlier failures do not count against the new plan.
         let (state, _) = stop(&state, &["one", "two", "three"], "lint");
         assert_eq!(state.phase, PipelinePhase::Fix);
     }

@@ -1,4 +1,4 @@
-//! The end of a loop that works on a TODO in a worktree of its own.
+//! The end of a loop that works on a TODO in a worktree.
 
 use super::rounds::note_tried;
 use super::worker_end::count_attempt;
