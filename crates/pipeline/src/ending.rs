@@ -57,7 +57,7 @@ pub enum EndReason {
     CommitsNotChecked,
     /// The commits are not verified, for this reason.
     CommitGap(String),
-    /// These scripts were written after the approval, and nobody has examined them.
+    /// These scripts were written after the approval and are unexamined.
     LateScripts(Vec<String>),
     /// The loop could not measure everything; what was not, as it names it.
     NotMeasured(Option<String>),
@@ -106,7 +106,7 @@ impl PipelineState {
             && missing_answers(self).is_empty()
     }
 
-    /// What keeps a plan that is done from being verified.
+    /// The reasons why a finished plan is not verified.
     fn unproven(&self) -> Vec<EndReason> {
         let mut reasons = self.open_gates();
         if let Some(gap) = &self.commit_gap {
