@@ -50,8 +50,8 @@ pub(super) async fn status(
     call.reply(&state, text).await
 }
 
-/// Whether its loop is paused, what of the plan is not approved, the worktrees at work, what stays of the others, and whether the branch here is
-/// the right one.
+/// The state of its loop, the parts of the plan that are not approved, the worktrees in use, the remains of the
+/// others, and whether the right branch is checked out here.
 async fn standing_text(call: &PipelineCall<'_>, state: &PipelineState) -> String {
     let statuses = worktree_statuses(call.engine, &call.project, state).await;
     let held = call.held(state).await;
@@ -77,7 +77,7 @@ async fn standing_text(call: &PipelineCall<'_>, state: &PipelineState) -> String
     text
 }
 
-/// What the engine's runs showed, for each TODO and for each requirement.
+/// The results of the engine's runs, for each TODO and for each requirement.
 pub(super) async fn report(
     call: &PipelineCall<'_>,
     id: Option<String>,

@@ -74,21 +74,21 @@ pub(crate) async fn review_plan(
     }
 }
 
-/// What a Stop after the approval changes.
+/// Changes by a Stop after the approval.
 #[derive(Clone, Debug)]
 pub(crate) struct MeasuredPlan {
     before: PipelineState,
     next: PipelineState,
     boxes: Vec<(TodoId, TodoStatus)>,
-    /// What the agent must do next.
+    /// The agent's next tasks.
     pub(crate) tasks: Vec<String>,
-    /// What else the plan lacks, for the agent.
+    /// Other missing parts of the plan, for the agent.
     pub(crate) open: Vec<String>,
     /// Why the user is asked about the plan.
     pub(crate) unusable: Vec<String>,
-    /// What only a person can answer, when nothing else is missing.
+    /// Questions for the user, once nothing else is missing.
     pub(crate) questions: Vec<String>,
-    /// Whether another approach begins.
+    /// True if a different approach begins.
     pub(crate) begins_anew: bool,
     /// Why it cannot be finished, as a fragment.
     pub(crate) failure: Option<String>,
@@ -165,7 +165,7 @@ pub(crate) async fn measure_plan(
     Some(measured)
 }
 
-/// What is wrong at this Stop, as the loop compares it from one Stop to the next.
+/// The problems at this Stop, in a form that the loop compares between Stops.
 fn other_problems(evidence: &Evidence) -> Option<String> {
     (evidence.verdict() == Verdict::Dirty).then(|| progress::weigh(evidence, None).hash).flatten()
 }
@@ -203,7 +203,7 @@ pub(super) fn command_reading(reading: &SensorReading) -> CommandReading {
 }
 
 impl MeasuredPlan {
-    /// Takes a step of the pipeline, and keeps what is to be done.
+    /// Takes a step of the pipeline, and keeps its decisions.
     fn take(&mut self, event: PipelineEvent) {
         let (next, decisions) = step(&self.next, event, now_ms());
         self.next = next;
@@ -231,7 +231,7 @@ impl MeasuredPlan {
         }
     }
 
-    /// Asks the gates one after the other; one that fails holds, and later ones are not asked.
+    /// Asks the gates one after the other; a failed gate holds, and later ones are not asked.
     async fn pass_gates(&mut self, run: &GateRun<'_>) {
         if self.lacks_nothing()
             && let Some(reading) = run.sandbox().await
@@ -248,12 +248,12 @@ impl MeasuredPlan {
         }
     }
 
-    /// Whether files of the work were changed since the pipeline began.
+    /// True if files of the work were changed since the pipeline began.
     pub(crate) fn has_work(&self) -> bool {
         self.next.has_work
     }
 
-    /// Whether the approved plan is done as far as it was compared.
+    /// True if the approved plan is done as far as it was compared.
     fn lacks_nothing(&self) -> bool {
         let lists = [&self.tasks, &self.open, &self.questions, &self.unusable];
         let is_open = lists.iter().any(|lines| !lines.is_empty()) || self.failure.is_some();
@@ -293,7 +293,7 @@ impl MeasuredPlan {
         let is_new = |path: &&String| !before.changed_documents.contains(path);
         let changed = next.changed_documents.iter().filter(is_new);
         notices.extend(changed.map(|path| words::document_changed(&next, path)));
-        // Documents that are to be committed are there before the commits.
+        // Documents that must be committed exist before the commits.
         let is_time = !next.is_active() || next.phase == PipelinePhase::Finalize;
         if is_time && next.kind == PipelineKind::Full && !before.has_left_documents {
             notices.extend(write_learnings(engine, project, &next).await);
@@ -309,7 +309,7 @@ impl MeasuredPlan {
     }
 }
 
-/// What the judges said at a Stop.
+/// The judges' rulings at a Stop.
 pub(crate) fn review_reading(
     state: &LoopState,
     judge: &Consultation<JudgeOutcome>,
@@ -323,8 +323,7 @@ pub(crate) fn review_reading(
     }
 }
 
-/// The plan with these boxes; `None` if it has them already. A TODO that is gone meanwhile is left
-/// out.
+/// The plan with these boxes; `None` if it has them already. A TODO that no longer exists is left out.
 pub(super) fn with_boxes(text: &str, boxes: &[(TodoId, TodoStatus)]) -> Option<String> {
     let edited = PlanDocument::set_statuses(text, boxes);
     (edited != text).then_some(edited)
