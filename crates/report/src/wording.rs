@@ -180,12 +180,8 @@ phrases!(STARTS {
     RUNS_ALL_ITERATIONS:
         "The loop runs all {0} iterations, even when everything measured is clean.",
         "측정 결과가 모두 깨끗해도 반복 {0}회를 모두 실행합니다.";
-    ENDS_WHEN_CLEAN:
-        "The loop ends when everything measured is clean.",
-        "측정 결과가 모두 깨끗하면 루프가 끝납니다.";
-    NOT_HELD_UNTIL_THEN:
-        "{0}. Until then, Stops are not held.",
-        "{0}. 그때까지는 Stop을 막지 않습니다.";
+    ENDS_WHEN_CLEAN: "The loop ends when everything measured is clean.", "측정 결과가 모두 깨끗하면 루프가 끝납니다.";
+    NOT_HELD_UNTIL_THEN: "{0}. Until then, Stops are not held.", "{0}. 그때까지는 Stop을 막지 않습니다.";
     LAST_STOP: "Last Stop: {0}, {1}", "마지막 Stop: {0}, {1}";
     LAST_STOP_CHECKS: "; failed checks: {0}", "; 실패한 검사: {0}";
     ERRORS_BY_ITERATION: ". Errors by iteration: {0}.", ". 반복별 오류 수: {0}.";
@@ -198,12 +194,8 @@ phrases!(STARTS {
         "[moai-ralph] loop {0} started: ends {1}, or after {2}; checks: {3}",
         "[moai-ralph] 루프 {0} 시작: {1} 종료, 최대 {2}; 검사: {3}";
     NO_CHECKS: "none", "없음";
-    UNTIL_MEASURED:
-        "when everything measured is clean",
-        "측정 결과가 모두 깨끗하면";
-    UNTIL_CHECKS:
-        "when diagnostics are clean and the checks pass",
-        "진단이 깨끗하고 검사를 통과하면";
+    UNTIL_MEASURED: "when everything measured is clean", "측정 결과가 모두 깨끗하면";
+    UNTIL_CHECKS: "when diagnostics are clean and the checks pass", "진단이 깨끗하고 검사를 통과하면";
     UNTIL_PROMISE:
         "when everything measured is clean and the agent writes <promise>{0}</promise>",
         "측정 결과가 모두 깨끗하고 에이전트가 <promise>{0}</promise>를 쓰면";
@@ -363,9 +355,7 @@ phrases!(ENDS {
          `moai-ralph loop resume`";
     EXAM_DIFFERS: "the frozen checks changed", "고정한 검사가 바뀌었습니다";
     BASE_IN_USE: "the work is done and merged, but {0}", "작업과 병합은 끝났지만 {0}";
-    PLAN_UNUSABLE:
-        "the plan cannot be used: {0}. Repair it",
-        "계획을 쓸 수 없습니다: {0}. 고치세요";
+    PLAN_UNUSABLE: "the plan cannot be used: {0}. Repair it", "계획을 쓸 수 없습니다: {0}. 고치세요";
     AWAITS_PERSON:
         "your answer is needed. {0}. At a terminal, `moai-ralph pipeline answer` takes the same name and answer",
         "답이 필요합니다. {0}. 터미널에서는 `moai-ralph pipeline answer`에 같은 이름과 답을 쓰세요";
@@ -388,9 +378,7 @@ phrases!(ENDS {
     AT_TOKEN_LIMIT: "token limit reached", "토큰 한도 도달";
     STALLED: "no progress in {0}", "{0} 동안 진전 없음";
     OSCILLATED: "back and forth between the same states", "같은 상태를 오가기만 함";
-    GAMED:
-        "tests or checks were weakened again after a warning",
-        "경고 뒤에도 테스트나 검사를 다시 약화함";
+    GAMED: "tests or checks were weakened again after a warning", "경고 뒤에도 테스트나 검사를 다시 약화함";
     NOT_FINISHED: "it could not be finished", "마무리하지 못함";
     AT_LIMIT: "limit reached", "한도 도달";
     LEFT: "{0}, {1} left", "{0}, {1} 남음";
@@ -597,9 +585,7 @@ phrases!(PIPELINES {
         "There is no usable report ({0}). End with one JSON object: todo_id, status, outputs, acceptance_criteria, learnings, issues, decisions",
         "쓸 수 있는 보고가 없습니다({0}). todo_id, status, outputs, acceptance_criteria, learnings, issues, decisions가 있는 JSON 객체 하나로 끝내세요";
     WORKER_UNKNOWN_TODO: "{0} is not in the approved plan {1}", "{0}{0:은} 승인된 계획 {1}에 없습니다";
-    WORKER_CONTRADICTS:
-        "The report contradicts itself: {0}",
-        "보고가 서로 맞지 않습니다: {0}";
+    WORKER_CONTRADICTS: "The report contradicts itself: {0}", "보고가 서로 맞지 않습니다: {0}";
     WORKER_FAILS:
         "{0} does not pass the engine's own run (attempt {1} of {2}): {3}",
         "{0}{0:이} 엔진의 직접 실행을 통과하지 못했습니다({2}번 중 {1}번째 시도): {3}";
@@ -685,12 +671,8 @@ phrases!(PIPELINES {
     PLAY_SCENARIOS:
         "Every test passes, and scenarios are still to be played. Give each run to an agent scenario-runner of its own, 3 to 5 runs of each scenario; 4 of 5 must pass. Scenarios: {0}",
         "테스트는 모두 통과했습니다. 실행할 시나리오가 남았습니다. 실행마다 scenario-runner 에이전트를 새로 쓰고, 시나리오마다 3~5번 수행하세요(80% 이상 통과해야 합니다). 시나리오: {0}";
-    SCENARIO_FAILS:
-        "Too few runs of {0} passed: {1}",
-        "{0} 시나리오의 통과 횟수가 모자랍니다: {1}";
-    REVIEWED:
-        "Review, {0} ({1}): {2} {3}",
-        "리뷰, {0}({1}): {2} {3}";
+    SCENARIO_FAILS: "Too few runs of {0} passed: {1}", "{0} 시나리오의 통과 횟수가 모자랍니다: {1}";
+    REVIEWED: "Review, {0} ({1}): {2} {3}", "리뷰, {0}({1}): {2} {3}";
     SANDBOX_FAILS: "`{0}` passes here but fails in the container: {1}", "`{0}`{0:은} 여기서는 통과하지만 컨테이너에서 실패합니다: {1}";
     DOCUMENT_CHANGED:
         "[moai-ralph] {0} was changed after the gate had written it; the engine's own results count, and it is written again",
@@ -702,9 +684,7 @@ phrases!(PIPELINES {
     ESCALATE_ROUNDS:
         "After {0} of fixes, let the agent debugger find the cause first, with model {1}",
         "{0} 수정했습니다. 먼저 모델 {1}{1:을} 쓰는 debugger 에이전트로 원인을 찾으세요";
-    HELPER_ANSWER:
-        "The answer cannot be used: {0}",
-        "답을 사용할 수 없습니다: {0}";
+    HELPER_ANSWER: "The answer cannot be used: {0}", "답을 사용할 수 없습니다: {0}";
     PIPELINE_NOT_SAVED: "[moai-ralph] pipeline {0} was not saved: {1}", "[moai-ralph] 파이프라인 {0}{0:을} 저장하지 못했습니다: {1}";
 });
 
@@ -741,7 +721,7 @@ mod tests {
             assert!(!english.trim().is_empty() && !has_hangul(english), "{name}: {english}");
             assert!(has_hangul(korean), "{name}: {korean}");
             assert_eq!(parts(english), parts(korean), "{name}");
-            assert!(!korean.contains("세요"), "{name} is not in the register of the others");
+            assert!(!korean.contains("십시오"), "{name} is not in the register of the others");
             let placeholders = korean.split('{').skip(1).filter_map(|rest| rest.split_once('}'));
             for (_, particle) in placeholders.filter_map(|(it, _)| it.split_once(':')) {
                 assert!(particles::is_known(particle), "{name}: {korean}");

@@ -199,6 +199,6 @@ fn a_stop_that_no_daemon_lived_to_decide_is_told_and_not_held() {
         kill(daemon(&sandbox));
     }
     let told = super::notice(&stopping.join().expect("the hook ends"));
-    assert!(told.contains("not decided") && told.contains("loop status"), "{told}");
+    assert!(told.contains("could not be decided") && told.contains("loop status"), "{told}");
     assert_eq!(status(&sandbox)["status"], "running");
 }

@@ -82,7 +82,7 @@ fn a_running_loop_survives_the_damage_of_its_store() {
         let output = raw_stop(&sandbox);
         assert!(blocked(&output).is_some_and(|reason| reason.contains("app.py:1:9")), "{what}");
         let told = notice(&output);
-        for part in ["damaged", "store.db.corrupt-1", "restored from the backup of ", "is lost"] {
+        for part in ["damaged", "store.db.corrupt-1", "restored from the backup of ", "are lost"] {
             assert!(told.contains(part), "{what}: {part} is not in {told}");
         }
         assert_eq!(mode(&database(&sandbox)), 0o600, "{what}");

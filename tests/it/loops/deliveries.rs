@@ -93,7 +93,8 @@ fn delivered_twice_at_the_same_time_a_stop_counts_once_and_its_reason_is_said_on
     let [one, other] = both.map(|stop| stop.join().expect("the hook ends"));
     let reasons = [&one, &other].map(|stop| blocked(stop).expect("both hold"));
     let whole = reasons.iter().filter(|reason| reason.contains("not yet")).count();
-    let short = reasons.iter().filter(|reason| reason.contains("another registration")).count();
+    let short =
+        reasons.iter().filter(|reason| reason.contains("the other registered hook")).count();
     assert_eq!((whole, short), (1, 1), "{reasons:#?}");
     assert_eq!((iteration(&status(&sandbox)), runs(&sandbox).len()), (1, 1));
 }
@@ -107,7 +108,10 @@ fn delivered_again_behind_its_answer_a_stop_counts_once_and_the_next_one_counts(
     tell(&sandbox, &mut late);
     let second = answer(late);
     assert!(blocked(&first).is_some(), "{first:#?}");
-    assert!(blocked(&second).is_some_and(|it| it.contains("another registration")), "{second:#?}");
+    assert!(
+        blocked(&second).is_some_and(|it| it.contains("the other registered hook")),
+        "{second:#?}"
+    );
     assert_eq!((iteration(&status(&sandbox)), runs(&sandbox).len()), (1, 1));
     let next = sandbox.hook("stop", &sandbox.payload("Stop"));
     assert!(blocked(&next).is_some(), "{next:#?}");
@@ -124,7 +128,7 @@ fn delivered_again_soon_after_its_answer_a_stop_counts_once_unless_the_agent_wen
     input["transcript_path"] = transcript.display().to_string().into();
     let stop = || sandbox.hook("stop", &input);
     assert!(blocked(&stop()).is_some_and(|reason| reason.contains("not yet")));
-    assert!(blocked(&stop()).is_some_and(|reason| reason.contains("another registration")));
+    assert!(blocked(&stop()).is_some_and(|reason| reason.contains("the other registered hook")));
     assert_eq!(iteration(&status(&sandbox)), 1);
     // The model repeats its message.
     fs::write(&transcript, "{}\n{}\n").expect("ours");

@@ -357,7 +357,7 @@ fn a_gates_document_that_is_edited_later_is_named_and_written_again() {
     let text = pipeline(&sandbox, &["report"]).stdout;
     assert!(text.contains(&format!("{path} is not as its gate wrote it")), "{text}");
     let answer = stop_output(&sandbox);
-    assert!(answer.to_string().contains("was changed after the gate wrote it"), "{answer}");
+    assert!(answer.to_string().contains("was changed after the gate had written it"), "{answer}");
     assert_eq!(sandbox.read(&path), written);
     let text = pipeline(&sandbox, &["report"]).stdout;
     assert!(text.contains(&format!("changed after it was written: {path}")), "{text}");

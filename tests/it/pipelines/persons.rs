@@ -75,13 +75,16 @@ fn an_agent_cannot_approve_and_the_users_answer_in_the_host_does() {
         (&asked, "Approve it later", vec![]),
     ] {
         let told = choose(&sandbox, question, label, &changes);
-        assert!(told.is_empty() || told.contains("answer ignored"), "{told}");
+        assert!(told.is_empty() || told.contains("the answer does not count"), "{told}");
         assert_eq!(status(&sandbox)["phase"], "plan", "{question} {label}");
     }
     // The plan that was asked about is the plan that is approved.
     sandbox.write(&path, &PLAN.replace("two files", "three files"));
     let told = choose(&sandbox, &asked, "Approve", &[]);
-    assert!(told.contains("answer ignored") && status(&sandbox)["phase"] == "plan", "{told}");
+    assert!(
+        told.contains("the answer does not count") && status(&sandbox)["phase"] == "plan",
+        "{told}"
+    );
     sandbox.write(&path, PLAN);
     let told = choose(&sandbox, &asked, "Approve", &[]);
     assert!(told.contains("is approved"), "{told}");

@@ -61,35 +61,41 @@ pub(crate) async fn handle(
     }
 }
 
-/// The finding against a base; without one, against HEAD or the base of the last loop.
+/// The finding against a base; without one, against HEAD, then the base of the last loop.
 async fn find(
     engine: &Arc<Engine>,
     project: &Project,
     id: &str,
     base: Option<String>,
 ) -> Result<Option<Finding>, String> {
-    let mut bases = vec![base.clone()];
-    if base.is_none() {
-        let last = engine.store.find_loop(&project.key, &project.root, LoopQuery::Latest).await;
-        let last = last.map_err(|error| error.to_string())?;
-        bases.extend(last.map(|state| state.charter()).map(|it| it.base).filter(Option::is_some));
+    let has_base = base.is_some();
+    let found = find_since(engine, project, id, base).await?;
+    if found.is_some() || has_base {
+        return Ok(found);
     }
-    for base in bases {
-        let wanted = GuardRunOptions {
-            base,
-            goal: String::new(),
-            known: Vec::new(),
-            threshold: Severity::Error,
-            loop_id: None,
-            outputs: CheckOutputs::default(),
-        };
-        let guarded = run_guard(engine, project, wanted).await?;
-        let found = guarded.evidence.findings.into_iter().find(|finding| finding.id == id);
-        if found.is_some() {
-            return Ok(found);
-        }
+    let last = engine.store.find_loop(&project.key, &project.root, LoopQuery::Latest).await;
+    match last.map_err(|error| error.to_string())?.and_then(|state| state.charter().base) {
+        Some(base) => find_since(engine, project, id, Some(base)).await,
+        None => Ok(None),
     }
-    Ok(None)
+}
+
+async fn find_since(
+    engine: &Arc<Engine>,
+    project: &Project,
+    id: &str,
+    base: Option<String>,
+) -> Result<Option<Finding>, String> {
+    let options = GuardRunOptions {
+        base,
+        goal: String::new(),
+        known: Vec::new(),
+        threshold: Severity::Error,
+        loop_id: None,
+        outputs: CheckOutputs::default(),
+    };
+    let guarded = run_guard(engine, project, options).await?;
+    Ok(guarded.evidence.findings.into_iter().find(|finding| finding.id == id))
 }
 
 /// Records the waiver in every active loop of the root, and in the last one if it ended as gaming.
