@@ -54,10 +54,12 @@ pub fn cancel_loop_by_agent(state: &LoopState, now_ms: u64) -> LoopState {
     LoopState { note, ..cancel_loop(state, now_ms) }
 }
 
-/// True if the agent cancelled a loop, so that its next one continues this one.
+/// True if the agent cancelled a loop or it ended as gaming, so that the agent's next one continues it.
 #[must_use]
-pub fn is_cancelled_by_agent(state: &LoopState) -> bool {
-    state.status == Status::Cancelled && state.note.as_deref() == Some(BY_AGENT)
+pub fn is_left_by_agent(state: &LoopState) -> bool {
+    let is_cancelled_by_agent =
+        state.status == Status::Cancelled && state.note.as_deref() == Some(BY_AGENT);
+    is_cancelled_by_agent || state.status == Status::Gaming
 }
 
 /// A cancelled loop that continues in its worktree, with the next session that claims it; any other

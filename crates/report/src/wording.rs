@@ -310,8 +310,8 @@ phrases!(ENDS {
         "hook events came from a second host process: {0}",
         "다른 호스트 프로세스가 보낸 훅 이벤트: {0}";
     CONTINUES:
-        "the agent cancelled loop {0} before it started this one: the frozen checks and the base of loop {0} still apply",
-        "에이전트가 루프 {0}{0:을} 취소한 뒤 이 루프를 시작함: 루프 {0}에서 고정한 검사와 기준이 그대로 적용됨";
+        "the agent started this loop after loop {0} was cancelled by it or ended as gaming: the frozen checks and the base of loop {0} still apply",
+        "루프 {0}{0:을} 에이전트가 취소했거나 gaming으로 끝난 뒤 에이전트가 이 루프를 시작함: 루프 {0}에서 고정한 검사와 기준이 그대로 적용됨";
     CHANGED_LATE:
         "changed in the same turn after the loop was complete, not measured: {0}",
         "루프가 완료된 뒤 같은 턴에서 바뀌었고 측정되지 않음: {0}";

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::{lacking_a_test, notice, status, stop};
-use crate::support::{Output, Sandbox, finish};
-use crate::terminal::typed;
+use crate::support::{Output, SESSION, Sandbox, finish};
+use crate::terminal::{self, typed};
 
 /// A loop that is held because a test was removed, and the id of that finding.
 fn held() -> (Sandbox, String) {
@@ -92,11 +92,35 @@ fn the_user_allows_what_ended_a_loop_and_continues_it_and_the_agent_cannot() {
     let refused = finish(&mut command, "");
     assert_ne!(refused.code, 0, "{refused:#?}");
     assert!(refused.stderr.contains("only the user can resume it"), "{refused:#?}");
+    // As a process that the agent detached.
+    let detached = sandbox.run(&["loop", "resume"]);
+    assert!(detached.stderr.contains("only the user can resume it"), "{detached:#?}");
     let allowed = allow(&sandbox, &id, &id, None);
     assert_eq!(allowed.code, 0, "{allowed:#?}");
-    let resumed = sandbox.run(&["loop", "resume"]);
+    let resumed = terminal::run(&sandbox, &["loop", "resume"]);
     assert_eq!(resumed.code, 0, "{resumed:#?}");
     let told = notice(&sandbox.hook("stop", &sandbox.payload("Stop")));
     assert_eq!(status(&sandbox)["status"], "completed", "{told}");
     assert!(told.contains("was allowed by hand at "), "{told}");
+}
+
+#[test]
+fn an_agent_does_not_leave_a_gaming_loop_by_starting_another_one() {
+    for session in [Some(SESSION), Some("another-session"), None] {
+        let (sandbox, _) = held();
+        sandbox.commit();
+        sandbox.hook("stop", &sandbox.payload("Stop"));
+        assert_eq!(status(&sandbox)["status"], "gaming");
+        let mut command = sandbox.program();
+        command.args(["loop", "start", "--prompt", "tidy up"]).env("CLAUDECODE", "1");
+        command.args(session.into_iter().flat_map(|id| ["--session", id]));
+        let started = finish(&mut command, "");
+        assert_eq!(started.code, 0, "{started:#?}");
+        let mut input = sandbox.payload("Stop");
+        if let Some(session) = session {
+            input["session_id"] = json!(session);
+        }
+        let answer = sandbox.hook("stop", &input).stdout;
+        assert!(answer.contains("guard(G01)"), "{session:?}: {answer}");
+    }
 }

@@ -29,7 +29,8 @@ pub(crate) async fn handle(
         Ok(which) => which,
         Err(reply) => return reply,
     };
-    if person::is_agent(engine, caller) {
+    // A process that an agent detached has no terminal.
+    if person::is_agent(engine, caller) || !person::has_terminal(caller) {
         let found = engine.store.find_loop(&project.key, &project.root, which.clone()).await;
         if let Ok(Some(ended)) = found
             && ended.status == Status::Gaming

@@ -30,7 +30,7 @@ use moai_loops::criteria::{AUTOCHECKS, CheckCriterion, CheckScope};
 use moai_loops::judge::rubric::Rubric;
 use moai_loops::options::{BaselineMode, LoopOptions, LoopStartOptions};
 use moai_loops::start::{LoopRequest, LoopStartError, StartContext, initial_state};
-use moai_loops::state::{LoopState, Mode, StopAnswer};
+use moai_loops::state::{LoopState, Mode, Status, StopAnswer};
 use moai_protocol::control::{CallerContext, CommandReply, LoopStartRequest};
 use moai_protocol::documents::json_text;
 use moai_report::agent::EditText;
@@ -50,7 +50,7 @@ pub(crate) async fn handle(
     let (json, call) = (request.json, request.call.clone());
     let session = request.session.clone().or_else(|| session_of_tool(engine, caller));
     let continues = if person::is_agent(engine, caller) || caller.is_tool() {
-        cancelled_by_agent(engine, &project, session.clone()).await
+        escaped_loop(engine, &project, session.clone()).await
     } else {
         None
     };
@@ -74,18 +74,24 @@ pub(crate) async fn handle(
     }
 }
 
-/// The id of the last loop of the session, or without one of the project, if its agent cancelled it. The next
-/// loop has the same base and exam, or an agent could choose both.
-async fn cancelled_by_agent(
+/// The id of the loop whose base and exam the next loop keeps, or an agent could choose both: the last one of
+/// the session, or without a session of the project, if its agent cancelled it, and the last one of the
+/// project if it ended as gaming, whichever session the agent names.
+async fn escaped_loop(
     engine: &Engine,
     project: &Project,
     session: Option<String>,
 ) -> Option<String> {
-    let query = session.map_or(LoopQuery::Latest, LoopQuery::LatestOf);
-    let last = engine.store.find_loop(&project.key, &project.root, query).await.ok().flatten();
-    let cancelled =
-        last.filter(|state| control::is_cancelled_by_agent(state) && state.branch.is_none());
-    cancelled.map(|state| state.id)
+    let find = async |query| {
+        let found = engine.store.find_loop(&project.key, &project.root, query).await.ok().flatten();
+        found.filter(|state| state.branch.is_none())
+    };
+    let own = find(session.map_or(LoopQuery::Latest, LoopQuery::LatestOf)).await;
+    let escaped = match own.filter(control::is_left_by_agent) {
+        Some(own) => Some(own),
+        None => find(LoopQuery::Latest).await.filter(|state| state.status == Status::Gaming),
+    };
+    escaped.map(|state| state.id)
 }
 
 /// Outcome of a start.

@@ -153,7 +153,7 @@ pub(super) fn may_go(suite: &SuiteChange<'_>, test: &TestCase<'_>) -> bool {
         let is_named = |name: &str| words(name).any(|word| about.contains(&word));
         is_named(&test.name) || is_named(stem(test.path)) || test.tokens.contains(&gone.as_str())
     };
-    gone.into_iter().any(is_about) || suite.goal.names_test(test.simple_name())
+    gone.into_iter().any(is_about) || suite.goal.names_test(&test.name, test.path)
 }
 
 fn told(

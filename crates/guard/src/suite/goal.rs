@@ -24,6 +24,8 @@ const VERBS: &[&str] = &[
     "rip",
     "strip",
     "prune",
+    // Get rid of it.
+    "rid",
 ];
 const KOREAN_VERBS: &[&str] = &["삭제", "제거", "없애", "지우", "지워", "폐기"];
 /// Participles that request a removal after one of [`BEING`]; elsewhere they are descriptive.
@@ -42,6 +44,25 @@ const NEGATIONS: &[&str] =
     &["not", "don't", "dont", "never", "without", "no", "avoid", "instead", "cannot"];
 const KOREAN_NEGATIONS: &[&str] =
     &["하지", "말고", "말 것", "말것", "않", "없이", "금지", "지 마", "지마"];
+/// Words about a test that is to go; they do not change which one it is.
+const KINDS_OF_TESTS: &[&str] = &[
+    "be",
+    "broken",
+    "case",
+    "flaky",
+    "integration",
+    "legacy",
+    "must",
+    "obsolete",
+    "outdated",
+    "regression",
+    "should",
+    "stale",
+    "suite",
+    "unit",
+    "useless",
+    "whole",
+];
 /// Words that name nothing.
 const FILLERS: &[&str] = &[
     "the",
@@ -109,17 +130,24 @@ pub(super) struct GoalWords {
     words: BTreeSet<String>,
     /// The parts of sentences that say so.
     asked: String,
+    /// The things to remove, one by one, as English sentences list them.
+    items: Vec<String>,
+    /// The sentences with a Korean verb, which follows the things to remove.
+    korean: String,
     is_empty: bool,
 }
 
 impl GoalWords {
     /// Reads the sentences in which something is asked to go.
     pub(super) fn new(text: &str) -> Self {
-        let sentences = sentences(text).into_iter().flat_map(|it| it.split(", but "));
-        let asked: Vec<&str> = sentences.filter_map(asked).collect();
-        let asked = asked.join("\n");
+        let sentences: Vec<&str> =
+            sentences(text).into_iter().flat_map(|it| it.split(", but ")).collect();
+        let asked: Vec<&str> = sentences.iter().copied().filter_map(asked).collect();
+        let items = sentences.iter().copied().filter_map(removed_objects).flat_map(items).collect();
+        let korean: Vec<&str> = asked.iter().copied().filter(|it| has_korean_verb(it)).collect();
+        let (korean, asked) = (korean.join("\n"), asked.join("\n"));
         let words = words(&asked).filter(|word| names_something(word)).collect();
-        Self { words, asked, is_empty: text.trim().is_empty() }
+        Self { words, asked, items, korean, is_empty: text.trim().is_empty() }
     }
 
     /// True if there is no goal.
@@ -144,16 +172,61 @@ impl GoalWords {
         is_written || own.len() > 1 && own.iter().all(|word| self.words.contains(word))
     }
 
-    /// True if it asks for the test of this name to go.
-    pub(super) fn names_test(&self, name: &str) -> bool {
-        let mut own = words(name).filter(|word| names_something(word));
-        let only = own.next().filter(|_| own.next().is_none());
-        let speaks_of_tests = || {
-            let asked = self.asked.to_lowercase();
-            words(&asked).any(|word| word == "test") || asked.contains("테스트")
-        };
-        self.names(name) || only.is_some_and(|it| self.words.contains(&it)) && speaks_of_tests()
+    /// True if it asks for this test, its class or its whole file to go. `name` is qualified by the names of
+    /// the test's groups.
+    pub(super) fn names_test(&self, name: &str, path: &RelPath) -> bool {
+        let is_korean = name
+            .split('.')
+            .any(|part| words(part).nth(1).is_some() && contains_identifier(&self.korean, part));
+        is_korean
+            || is_file_in(&self.korean, path)
+            || self.items.iter().any(|item| is_test_item(item, name, path))
     }
+}
+
+/// True if an item of a list refers to a test, and to nothing about it such as its skip marker: no other word
+/// names something.
+fn is_test_item(item: &str, name: &str, path: &RelPath) -> bool {
+    let simple = name.rsplit('.').next().unwrap_or(name);
+    let own: BTreeSet<String> = words(simple).filter(|word| names_something(word)).collect();
+    let mut named = BTreeSet::new();
+    let mut is_of_file = false;
+    for token in item.split_whitespace() {
+        let token = token.trim_matches(|it: char| !it.is_alphanumeric() && it != '_');
+        let is_part = name.split('.').any(|part| part == token && words(part).nth(1).is_some());
+        if named.is_empty() && is_part {
+            return true;
+        }
+        if is_file(token, path) {
+            is_of_file = true;
+            continue;
+        }
+        named.extend(
+            words(token)
+                .filter(|word| names_something(word) && !KINDS_OF_TESTS.contains(&word.as_str())),
+        );
+    }
+    if named.is_empty() {
+        return is_of_file;
+    }
+    let is_about_tests = words(item).any(|word| word == "test");
+    is_about_tests && named == own
+}
+
+/// True if a word is the file's path, or the end of it from its name on; without its ending, if that is more
+/// than one word.
+fn is_file(word: &str, path: &RelPath) -> bool {
+    let name = path.as_str().rsplit('/').next().unwrap_or_default();
+    let is_end = |end: &str| {
+        path.as_str().strip_suffix(end).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+    };
+    let is_stem = word == stem(path) && words(word).nth(1).is_some();
+    is_stem || word.ends_with(name) && is_end(word)
+}
+
+fn is_file_in(text: &str, path: &RelPath) -> bool {
+    let is_inside = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '/' | '.' | '-');
+    text.split(|it| !is_inside(it)).any(|word| is_file(word, path))
 }
 
 fn names_something(word: &str) -> bool {
@@ -178,29 +251,82 @@ fn sentences(text: &str) -> Vec<&str> {
     sentences
 }
 
+/// A word of a sentence in lower case.
+struct SentenceWord {
+    start: usize,
+    end: usize,
+    text: String,
+}
+
+fn sentence_words(sentence: &str) -> Vec<SentenceWord> {
+    let mut found: Vec<SentenceWord> = Vec::new();
+    for (start, letter) in sentence.char_indices() {
+        if !letter.is_alphanumeric() && letter != '\'' {
+            continue;
+        }
+        let end = start + letter.len_utf8();
+        match found.last_mut().filter(|last| last.end == start) {
+            Some(last) => {
+                last.end = end;
+                last.text.extend(letter.to_lowercase());
+            }
+            None => {
+                found.push(SentenceWord { start, end, text: letter.to_lowercase().collect() });
+            }
+        }
+    }
+    found
+}
+
+/// The first word that requests something: an active verb, or a participle after one of [`BEING`].
+fn request<'w>(
+    words: &'w [SentenceWord],
+    active: &[&str],
+    passive: &[&str],
+) -> Option<&'w SentenceWord> {
+    let found = words.iter().enumerate().find(|(at, word)| {
+        let before = &words[at.saturating_sub(3)..*at];
+        let has = |list: &[&str]| before.iter().any(|it| list.contains(&it.text.as_str()));
+        let text = word.text.as_str();
+        (active.contains(&text) || passive.contains(&text) && has(BEING)) && !has(NEGATIONS)
+    });
+    found.map(|(_, word)| word)
+}
+
+fn has_korean_verb(sentence: &str) -> bool {
+    let lower = sentence.to_lowercase();
+    KOREAN_VERBS.iter().any(|verb| lower.contains(verb))
+}
+
 /// The part of a sentence with the things to remove.
 fn asked(sentence: &str) -> Option<&str> {
     let lower = sentence.to_lowercase();
-    let plain: Vec<&str> = lower.split(|it: char| !it.is_alphanumeric() && it != '\'').collect();
-    let says = |active: &[&str], passive: &[&str]| {
-        plain.iter().enumerate().any(|(at, word)| {
-            let before = &plain[at.saturating_sub(3)..at];
-            let is_said = before.iter().any(|word| BEING.contains(word));
-            (active.contains(word) || (passive.contains(word) && is_said))
-                && !before.iter().any(|word| NEGATIONS.contains(word))
-        })
-    };
+    let words = sentence_words(sentence);
     let is_denied = KOREAN_NEGATIONS.iter().any(|word| lower.contains(word));
     let says_korean = |verbs: &[&str]| !is_denied && verbs.iter().any(|verb| lower.contains(verb));
-    if says(VERBS, PASSIVES) || says_korean(KOREAN_VERBS) {
+    if request(&words, VERBS, PASSIVES).is_some() || says_korean(KOREAN_VERBS) {
         return Some(sentence);
     }
-    if says(EXCHANGES, PASSIVE_EXCHANGES) {
+    if request(&words, EXCHANGES, PASSIVE_EXCHANGES).is_some() {
         let by = BY.iter().filter_map(|word| sentence.find(&format!(" {word} "))).min();
         return by.map(|at| &sentence[..at]);
     }
     let object = || KOREAN_OBJECTS.iter().filter_map(|word| sentence.find(word)).min();
     says_korean(KOREAN_EXCHANGES).then(object).flatten().map(|at| &sentence[..at])
+}
+
+/// The objects of an English sentence that asks for a removal: after an active verb, before a participle.
+fn removed_objects(sentence: &str) -> Option<&str> {
+    let words = sentence_words(sentence);
+    let word = request(&words, VERBS, PASSIVES)?;
+    let is_passive = PASSIVES.contains(&word.text.as_str());
+    Some(if is_passive { &sentence[..word.start] } else { &sentence[word.end..] })
+}
+
+fn items(objects: &str) -> Vec<String> {
+    let parts = objects.split([',', ':', '(', ')']);
+    let parts = parts.flat_map(|part| part.split(" and ")).flat_map(|part| part.split(" or "));
+    parts.map(str::to_owned).collect()
 }
 
 /// The words of a text or name in lower case, with `camelCase` and `snake_case` names split;
@@ -248,7 +374,8 @@ mod tests {
     #[test]
     fn a_test_that_is_named_may_go() {
         let check = |goal: &str, name: &str, expected: bool| {
-            assert_eq!(GoalWords::new(goal).names_test(name), expected, "{goal} / {name}");
+            let path = RelPath::parse("t/test_old.py").expect("relative");
+            assert_eq!(GoalWords::new(goal).names_test(name, &path), expected, "{goal} / {name}");
         };
         check("Remove test_neg, it is not wanted", "test_neg", true);
         check("Remove the test for neg and add sub", "test_neg", true);
@@ -259,6 +386,42 @@ mod tests {
         check("Fix test_neg", "test_neg", false);
         check("Remove test_neg", "test_negative", false);
         check("Remove all the tests", "test_neg", false);
+        check("Get rid of test_neg", "Calc.test_neg", true);
+        check("Remove the class OldTests from t/test_old.py", "OldTests.test_neg", true);
+        check("Delete the flaky unit test of neg", "test_neg", true);
+        check("`test_neg` should be removed", "test_neg", true);
+    }
+
+    #[test]
+    fn a_file_that_is_named_may_go_with_its_tests() {
+        for goal in [
+            "Delete t/test_old.py",
+            "Remove test_old",
+            "Delete the tests in t/test_old.py",
+            "Fix add and remove the file test_old.py",
+            "t/test_old.py 파일을 삭제해줘",
+        ] {
+            let path = RelPath::parse("t/test_old.py").expect("relative");
+            assert!(GoalWords::new(goal).names_test("test_neg", &path), "{goal}");
+            let other = RelPath::parse("t/test_cold.py").expect("relative");
+            assert!(!GoalWords::new(goal).names_test("test_neg", &other), "{goal}");
+        }
+    }
+
+    #[test]
+    fn a_test_that_is_only_mentioned_stays() {
+        for goal in [
+            "Remove the bug in add so that test_neg passes",
+            "Remove the bug that test_neg shows",
+            "Make test_neg pass and remove debug output",
+            "Drop support for floats but keep test_neg",
+            "Remove the skip from test_neg",
+            "Remove debug output from t/test_old.py",
+            "Remove neg and fix test_neg",
+        ] {
+            let path = RelPath::parse("t/test_old.py").expect("relative");
+            assert!(!GoalWords::new(goal).names_test("test_neg", &path), "{goal}");
+        }
     }
 
     #[test]
