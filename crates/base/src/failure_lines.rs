@@ -46,6 +46,11 @@ static PLACED_ASSERTION: LazyLock<Regex> =
 /// A file with a line, followed by the kind of the error alone.
 static PLACED_NAME: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^[^\s:]*\.\w{1,6}:\d+: (?:[\w.]*(?:Error|Exception|Failed))?$"));
+/// A frame of pytest: a place, followed by the name of the function.
+static FRAME: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\S+\.py:\d+: in \S+$"));
+/// The exception among the lines of an assertion, which pytest writes below the line of code.
+static EXCEPTION: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^(?:E\s+)?(?:[\w$]+\.)*\w*(?:Error|Exception)(?:[: ]|$)"));
 /// A line that goes on with the assertion above it.
 static CONTINUATION: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"^(?:(?i:expected|received|actual|left|right|got|want)\s*:|[-+] ?\S|\S.* [!=]==? \S)")
@@ -113,11 +118,12 @@ fn by_weight(lines: &[&str]) -> Vec<usize> {
         order.extend(names.get(turn));
         match assertions.get(turn) {
             Some(assertion) => {
-                order.push(assertion.start);
+                order.push(head_of(lines, assertion));
                 order.extend(place_of(lines, &read, assertion));
                 // The first failure is shown with its values.
-                let more = if turn == 0 { ASSERTION_LINES_MAX } else { 1 };
-                order.extend(assertion.clone().take(more).skip(1));
+                if turn == 0 {
+                    order.extend(assertion.clone().take(ASSERTION_LINES_MAX));
+                }
             }
             None if assertions.is_empty() => {
                 order.extend(place_of(lines, &read, &(names[turn]..names[turn] + 1)));
@@ -149,7 +155,10 @@ fn read_lines(lines: &[&str]) -> Vec<FailureLine> {
         let is_name = !is_tap && names_failure(line);
         let is_place = PLACE.is_match(line) && !is_installed(line);
         let follows = read.last().is_some_and(|last: &FailureLine| last.is_assertion);
-        let is_placed = PLACED_ASSERTION.is_match(line) && !line.contains("Warning");
+        let is_placed = PLACED_ASSERTION.is_match(line)
+            && !FRAME.is_match(line)
+            && !is_installed(line)
+            && !line.contains("Warning");
         let is_assertion = !is_name
             && !PLACED_NAME.is_match(line)
             && (is_message
@@ -174,6 +183,12 @@ fn assertions(read: &[FailureLine]) -> Vec<Range<usize>> {
         }
     }
     runs
+}
+
+/// The line of an assertion that says most: its exception, else its first line.
+fn head_of(lines: &[&str], assertion: &Range<usize>) -> usize {
+    let exception = assertion.clone().find(|at| EXCEPTION.is_match(lines[*at].trim()));
+    exception.unwrap_or(assertion.start)
 }
 
 /// The line with the file and the line of an assertion: the nearest one of the same failure.
@@ -207,7 +222,13 @@ fn is_installed(line: &str) -> bool {
 /// Whether a line is neither blank, nor a horizontal rule, nor the same at every failure.
 fn says_something(line: &str) -> bool {
     let line = line.trim();
-    line.chars().any(char::is_alphanumeric) && !EMPTY_WORDS.iter().any(|it| line.starts_with(it))
+    // pytest points to a column below its line of code.
+    let is_pointer =
+        line.strip_prefix('E').is_some_and(|rest| !rest.contains(char::is_alphanumeric));
+    !is_pointer
+        && line.chars().any(char::is_alphanumeric)
+        && !line.contains(" short test summary info ")
+        && !EMPTY_WORDS.iter().any(|it| line.starts_with(it))
 }
 
 /// A line within its bound. One that names a place ends with it, so that it loses its beginning.

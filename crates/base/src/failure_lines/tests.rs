@@ -1,6 +1,7 @@
 //! What is kept of the output of test runners, as they wrote it.
 
 use super::*;
+use crate::limits::FAILED_LINES_MIN;
 
 fn check(output: &str, expected: &[&str]) {
     assert_eq!(failure_lines(output, FAILED_LINES_MAX), expected, "{output}");
@@ -39,6 +40,28 @@ fn unittest_and_pytest_keep_the_assertion_with_its_file_and_line() {
             "E KeyError: 'key'",
             "FAILED t/test_y.py::test_total - assert 4 == 3",
             "FAILED t/test_y.py::test_missing - KeyError: 'key'",
+        ],
+    );
+}
+
+#[test]
+fn an_error_of_syntax_or_import_in_pytest_is_kept_instead_of_its_frames() {
+    let output = sample!("pytest_syntax");
+    let expected = [
+        "E File \"/project/src/a.py\", line 1",
+        "E def f(:",
+        "E SyntaxError: invalid syntax",
+        "ERROR tests/test_a.py",
+    ];
+    check_starts(output, &expected);
+    assert_eq!(failure_lines(output, FAILED_LINES_MIN), [expected[0], expected[2], expected[3]]);
+    check_starts(
+        sample!("pytest_import"),
+        &[
+            "tests/test_b.py:1: in <module>",
+            "import missing_module",
+            "E ModuleNotFoundError: No module named 'missing_module'",
+            "ERROR tests/test_b.py",
         ],
     );
 }
