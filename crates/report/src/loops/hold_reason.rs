@@ -4,16 +4,17 @@
 use std::fmt::Write as _;
 
 use super::{claim_words, completion_text, framework_of, is_research, older_errors, task};
+use crate::wording::pipelines::MORE_FAULTS;
 use crate::wording::{self, MORE_FILES, MORE_FINDINGS, WARNINGS, severity_counts_in};
 use crate::{finding_line, framework, push_quoted, sanitized_name};
 use moai_base::evidence::{Evidence, SensorKind, SensorReading};
-use moai_base::failure_lines::failure_lines;
+use moai_base::failure_lines::{FailureLines, failure_lines};
 use moai_base::finding::{Finding, Severity};
 use moai_base::foreign_text::one_line;
 use moai_base::limits::{
-    FAILED_LINES_MAX, FAILED_LINES_MIN, FLIP_ERRORS_MAX, FLIPS_NAMED_MAX, INSTRUCTION_CHARS_MAX,
-    LINE_CHARS_MAX, PLAN_TASKS_MAX, REASON_BYTES_MAX, REASON_FINDINGS_MAX, REASON_LINE_CHARS_MAX,
-    SKIPPED_NAMED_MAX, STALL_ITERATIONS_MAX,
+    FAILED_LINES_MAX, FAILED_LINES_MIN, FAILED_LINES_SHARED, FLIP_ERRORS_MAX, FLIPS_NAMED_MAX,
+    INSTRUCTION_CHARS_MAX, LINE_CHARS_MAX, PLAN_TASKS_MAX, REASON_BYTES_MAX, REASON_FINDINGS_MAX,
+    REASON_LINE_CHARS_MAX, SKIPPED_NAMED_MAX, STALL_ITERATIONS_MAX,
 };
 use moai_loops::exam;
 use moai_loops::framework::MessageLanguage;
@@ -113,7 +114,7 @@ pub(super) fn push_failed_checks(
 ) {
     // Several checks share what one alone could say.
     let checks = failed_checks(evidence).count().max(1);
-    let lines_max = (2 * FAILED_LINES_MAX / checks).clamp(FAILED_LINES_MIN, FAILED_LINES_MAX);
+    let lines_max = (FAILED_LINES_SHARED / checks).clamp(FAILED_LINES_MIN, FAILED_LINES_MAX);
     for check in failed_checks(evidence) {
         let failed = check.tests.as_ref().filter(|tests| tests.failed > 0);
         let head = match failed {
@@ -124,13 +125,21 @@ pub(super) fn push_failed_checks(
             }
             None => wording::CHECK_FAILED.with(language, &[&check.sensor]),
         };
-        let lines = failure_lines(check.output.as_deref().unwrap_or_default(), lines_max);
-        if lines.is_empty() {
+        let shown = failure_lines(check.output.as_deref().unwrap_or_default(), lines_max);
+        if shown.lines.is_empty() {
             push(text, &head);
         } else {
             push(text, &wording::ITS_OUTPUT.with(language, &[&head]));
-            push_quoted(text, &lines.join("\n"));
+            push_failure_lines(text, &shown, language);
         }
+    }
+}
+
+fn push_failure_lines(text: &mut String, shown: &FailureLines, language: MessageLanguage) {
+    push_quoted(text, &shown.lines.join("\n"));
+    if shown.more > 0 {
+        let more = MORE_FAULTS.with(language, &[&shown.more.to_string()]);
+        push(text, &format!("  … {more}"));
     }
 }
 
@@ -204,8 +213,9 @@ impl HeldStop<'_> {
     fn push_lost(&self, text: &mut String) {
         for lost in &self.reasons.lost_sensors {
             push(text, &wording::LOST.with(self.language, &[&lost.sensor]));
-            let lines = failure_lines(lost.output.as_deref().unwrap_or_default(), FAILED_LINES_MAX);
-            push_quoted(text, &lines.join("\n"));
+            let output = lost.output.as_deref().unwrap_or_default();
+            let shown = failure_lines(output, FAILED_LINES_MAX);
+            push_failure_lines(text, &shown, self.language);
         }
     }
 

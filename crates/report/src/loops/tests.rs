@@ -48,6 +48,24 @@ fn a_blocked_stop_says_what_is_wrong_what_failed_and_what_is_unknown() {
 }
 
 #[test]
+fn a_blocked_stop_counts_the_failures_that_it_does_not_show() {
+    let failed = (0..FAILED_LINES_MAX + 2).map(|number| format!("FAILED test_{number}\n"));
+    let evidence = Evidence {
+        readings: vec![SensorReading {
+            dirty: true,
+            output: Some(failed.collect()),
+            ..SensorReading::clean("pytest", SensorKind::Check, 0)
+        }],
+        ..Evidence::default()
+    };
+    let reasons = HoldReasons { is_dirty: true, ..HoldReasons::default() };
+    let plain = LoopState { iteration: 1, promise: None, ..state() };
+    let text = hold_reason(&plain, &plain, &evidence, &reasons, IterationNotes::default());
+    let last = FAILED_LINES_MAX - 1;
+    assert!(text.contains(&format!("  | FAILED test_{last}\n  … and 2 more\n")), "{text}");
+}
+
+#[test]
 fn each_end_has_its_own_honest_words() {
     let words = |status, note: Option<&str>| {
         end_notice(&LoopState { status, iteration: 3, note: note.map(str::to_owned), ..state() })
