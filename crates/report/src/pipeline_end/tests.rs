@@ -145,8 +145,8 @@ fn ends_of_done_plans() -> Vec<EndCase> {
             completed(),
             "is done, but not verified (completed_unverified): 2 of 2 TODOs pass, but scripts were written \
              after the approval, and nobody has read them (t/new.sh).",
-            "Read them, freeze them with `moai-ralph loop refreeze`, and continue with \
-             `/moai-ralph:pipeline-resume`.",
+            "Read them, continue with `/moai-ralph:pipeline-resume`, and then freeze them with \
+             `moai-ralph loop refreeze` at a terminal.",
         ),
         case(
             commits,

@@ -85,8 +85,8 @@ phrases!(ENDINGS {
         "Check that yourself, or remedy it and continue with `/moai-ralph:pipeline-resume`.",
         "직접 확인하거나, 해결한 뒤 `/moai-ralph:pipeline-resume`으로 이어 가세요.";
     VERIFY_SCRIPTS:
-        "Read them, freeze them with `moai-ralph loop refreeze`, and continue with `/moai-ralph:pipeline-resume`.",
-        "읽어 보고 `moai-ralph loop refreeze`로 고정한 뒤 `/moai-ralph:pipeline-resume`으로 이어 가세요.";
+        "Read them, continue with `/moai-ralph:pipeline-resume`, and then freeze them with `moai-ralph loop refreeze` at a terminal.",
+        "읽어 보고 `/moai-ralph:pipeline-resume`으로 이어 간 뒤 터미널에서 `moai-ralph loop refreeze`로 고정하세요.";
     CONTINUE:
         "`/moai-ralph:pipeline-resume`, or `moai-ralph pipeline resume` at a terminal, continues it.",
         "`/moai-ralph:pipeline-resume`이나 터미널의 `moai-ralph pipeline resume`으로 이어 갈 수 있습니다.";
