@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{GOAL, PLAN, approve, approved, begun, pipeline, plan_path, status, stop};
+use super::{GOAL, PLAN, approve, approved, begun, pipeline, plan_path, slash, status, stop};
 use crate::killed_writes::{daemon, kill};
 use crate::support::{SESSION, Sandbox, write_file};
 
@@ -76,12 +76,23 @@ fn a_cancelled_pipeline_holds_nobody_and_can_be_continued_where_it_was() {
     assert_eq!(pipeline(&sandbox, &["resume"]).code, 1, "it is done");
 }
 
+fn assert_names_cancelled_pipeline(told: &str) {
+    let parts = ["[moai-ralph] loop loop-", "was cancelled", "is cancelled, and its files stay"];
+    assert!(parts.iter().all(|part| told.contains(part)), "{told}");
+    assert!(told.contains("/moai-ralph:pipeline-resume"), "{told}");
+}
+
 #[test]
 fn cancelling_the_loop_ends_its_pipeline() {
     let sandbox = approved(PLAN);
-    assert_eq!(sandbox.run(&["loop", "cancel"]).code, 0);
-    let status = status(&sandbox);
-    assert_eq!((&status["phase"], &status["outcome"]), (&json!("ended"), &json!("cancelled")));
+    let cancelled = sandbox.run(&["loop", "cancel"]);
+    assert_eq!(cancelled.code, 0, "{cancelled:#?}");
+    assert_names_cancelled_pipeline(&cancelled.stdout);
+    let ended = status(&sandbox);
+    assert_eq!((&ended["phase"], &ended["outcome"]), (&json!("ended"), &json!("cancelled")));
+    assert_eq!(pipeline(&sandbox, &["resume", "--session", SESSION]).code, 0);
+    assert_names_cancelled_pipeline(&slash(&sandbox, "cancel-loop", "").to_string());
+    assert_eq!(status(&sandbox)["outcome"], "cancelled");
     assert_eq!(pipeline(&sandbox, &["start", "--goal", "the next one"]).code, 0);
 }
 

@@ -237,7 +237,7 @@ async fn adopt(call: &HookCall<'_>) -> HookOutput {
 async fn cancel(call: &HookCall<'_>) -> HookOutput {
     let which = LoopQuery::ActiveOf(call.input.session_id.clone());
     let text = match loop_cancel::cancel_loop(call.engine, &call.project, which).await {
-        Ok(Some(state)) => loops::end_notice(&state),
+        Ok(Some(state)) => loop_cancel::cancel_notice(call.engine, &call.project, &state).await,
         Ok(None) => "[moai-ralph] no loop of this session is active".to_owned(),
         Err(error) => return HookOutput::Block(format!("[moai-ralph] not cancelled: {error}")),
     };

@@ -8,6 +8,7 @@ use crate::loops::loop_selection::{
     select_loop_to_change,
 };
 use crate::person;
+use crate::pipeline::worktree_end::cancelled_with_loop;
 use crate::project::Project;
 use moai_host::store::StoreError;
 use moai_host::store::loops::LoopQuery;
@@ -30,7 +31,8 @@ pub(crate) async fn handle(
     let act = if is_by_agent { control::cancel_loop_by_agent } else { control::cancel_loop };
     match cancel_loop_as(engine, &project, which, act).await {
         Ok(Some(state)) => {
-            loop_reply(&state, caller, select.json, format!("{}\n", loops::end_notice(&state)))
+            let text = cancel_notice(engine, &project, &state).await;
+            loop_reply(&state, caller, select.json, format!("{text}\n"))
         }
         Ok(None) if select.id.is_some() => no_such_loop(),
         Ok(None) => no_loop_reply(caller, select.json, "no loop is active"),
@@ -39,6 +41,16 @@ pub(crate) async fn handle(
         }
         Err(error) => failure_reply(&error),
     }
+}
+
+/// For the user: the loop was cancelled, and its pipeline with it.
+pub(crate) async fn cancel_notice(engine: &Engine, project: &Project, state: &LoopState) -> String {
+    let of_pipeline = cancelled_with_loop(engine, project, state).await;
+    [Some(loops::end_notice(state)), of_pipeline]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Cancels a loop whose stored state cannot be read: cancelling must always work.

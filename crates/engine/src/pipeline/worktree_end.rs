@@ -18,7 +18,7 @@ use moai_host::processes::is_worked_in;
 use moai_host::store::loops::LoopQuery;
 use moai_host::store::pipelines::PipelineQuery;
 use moai_loops::state::{LoopState, Status};
-use moai_pipeline::state::PipelineState;
+use moai_pipeline::state::{PipelineOutcome, PipelineState};
 use moai_pipeline::worktrees::{TodoWorktree, WorktreeStage};
 use moai_report::agent::EditText;
 use moai_report::pipeline_end::ended;
@@ -305,4 +305,19 @@ pub(super) async fn cancelled_text(
     let statuses = worktree_statuses(engine, project, pipeline).await;
     let left = words::left_lines(pipeline, &statuses);
     [vec![ended(pipeline)], left].concat().join("\n")
+}
+
+/// For the user: the pipeline that was cancelled with its loop, and how to continue it; `None` without one.
+pub(crate) async fn cancelled_with_loop(
+    engine: &Engine,
+    project: &Project,
+    held: &LoopState,
+) -> Option<String> {
+    let which = PipelineQuery::Id(held.options.pipeline.clone()?);
+    let found = engine.store.find_pipeline(&project.key, &project.root, which).await.ok()??;
+    let is_cancelled = found.outcome == Some(PipelineOutcome::Cancelled);
+    if !is_cancelled || found.loop_id != held.id {
+        return None;
+    }
+    Some(Box::pin(cancelled_text(engine, project, &found)).await)
 }
