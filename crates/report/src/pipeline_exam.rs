@@ -1,10 +1,13 @@
 //! The texts about the exam of a pipeline, and where and by whom it is started or continued.
 
 use crate::pipeline::language;
+use crate::sanitized_name;
 use crate::wording;
+use crate::wording::pipelines as course;
 use crate::wording::worktrees as phrases;
 use moai_base::foreign_text::one_line;
 use moai_base::limits::REASON_LINE_CHARS_MAX;
+use moai_loops::state::{LoopState, Status};
 use moai_pipeline::state::PipelineState;
 
 /// Why a run of acceptance commands does not count: files of the exam were changed, one line each.
@@ -18,6 +21,21 @@ pub fn exam_changed(changes: &[String]) -> String {
 #[must_use]
 pub fn resumed_by_person(state: &PipelineState) -> String {
     phrases::RESUMED_BY_PERSON.with(language(state), &[&state.id])
+}
+
+/// The refusal to resume a pipeline that has not ended; `held` is its loop, `session` that of the caller.
+#[must_use]
+pub fn not_ended(state: &PipelineState, held: &LoopState, session: Option<&str>) -> String {
+    let owner = held.session_id.as_deref();
+    let is_paused = held.status == Status::Paused;
+    let phrase = match owner.filter(|owner| Some(*owner) != session) {
+        // A person at a terminal has no session and resumes any loop.
+        Some(_) if !is_paused || session.is_some() => course::RESUMED_ELSEWHERE,
+        _ if is_paused => course::RESUMED_WHILE_PAUSED,
+        _ => course::RESUMED_WHILE_ACTIVE,
+    };
+    let owner = sanitized_name(owner.unwrap_or_default());
+    phrase.with(language(state), &[&state.id, &held.id, &owner])
 }
 
 /// The refusal if the exam of a pipeline no longer exists.

@@ -97,6 +97,27 @@ fn cancelling_the_loop_ends_its_pipeline() {
 }
 
 #[test]
+fn a_pipeline_that_has_not_ended_names_what_continues_it_or_takes_it_over() {
+    let sandbox = approved(PLAN);
+    let loop_id = status(&sandbox)["loop_id"].as_str().expect("an id").to_owned();
+    let own = slash(&sandbox, "pipeline-resume", "").to_string();
+    assert!(own.contains("is active already") && !own.contains("moai-adopt"), "{own}");
+    let mut input = sandbox.payload("UserPromptExpansion");
+    input["session_id"] = "33333333-0000-4000-8000-000000000003".into();
+    input["command_name"] = "moai-ralph:pipeline-resume".into();
+    input["command_args"] = "".into();
+    let other = sandbox.hook("user-prompt-expansion", &input).json().to_string();
+    assert!(other.contains(&format!("is active in session {SESSION}")), "{other}");
+    assert!(other.contains(&format!("/moai-ralph:moai-adopt {loop_id}")), "{other}");
+    assert_eq!(sandbox.run(&["loop", "pause"]).code, 0);
+    let paused = slash(&sandbox, "pipeline-resume", "").to_string();
+    assert!(paused.contains("is paused: `/moai-ralph:moai-resume`"), "{paused}");
+    let refused = pipeline(&sandbox, &["resume", "--session", SESSION]);
+    assert_eq!(refused.code, 1, "{refused:#?}");
+    assert!(refused.stderr.contains(&format!("moai-ralph loop resume {loop_id}")), "{refused:#?}");
+}
+
+#[test]
 fn a_loop_that_ends_without_success_leaves_a_partial_pipeline() {
     let sandbox = approved(PLAN);
     sandbox.write("one.txt", "one\n");

@@ -16,7 +16,7 @@ use moai_pipeline::state::{PipelineOutcome, PipelineState};
 use moai_pipeline::step::{PipelineEvent, step};
 use moai_protocol::control::CommandReply;
 use moai_report::pipeline as words;
-use moai_report::pipeline_exam::{exam_is_gone, resumed_by_person};
+use moai_report::pipeline_exam::{exam_is_gone, not_ended, resumed_by_person};
 
 pub(super) async fn resume(
     call: &PipelineCall<'_>,
@@ -26,8 +26,15 @@ pub(super) async fn resume(
     is_by_agent: bool,
 ) -> Result<CommandReply, String> {
     let state = call.require(id).await?;
+    let session = session.or_else(|| named_session(call.engine, call.caller));
     match state.outcome {
-        None => return Err(format!("pipeline {} is active", state.id)),
+        None => {
+            let held = call
+                .held(&state)
+                .await
+                .ok_or_else(|| format!("pipeline {} is active", state.id))?;
+            return Err(not_ended(&state, &held, session.as_deref()));
+        }
         Some(PipelineOutcome::Completed) => {
             return Err(format!("pipeline {} is completed; start a new one", state.id));
         }
@@ -37,7 +44,6 @@ pub(super) async fn resume(
         return Err(resumed_by_person(&state));
     }
     cancel_forgotten(call, &state).await?;
-    let session = session.or_else(|| named_session(call.engine, call.caller));
     let (engine, project) = (call.engine, &call.project);
     let goal = state.goal.clone();
     let max_tokens = max_tokens.or(state.max_tokens);

@@ -60,4 +60,13 @@ phrases!(COURSE {
     SHELL_LEFT:
         "[moai-ralph] pipeline {0}: while a shell command of {3} ran, {1} changed, which it may not write. It was not taken back ({2}) and must be undone",
         "[moai-ralph] 파이프라인 {0}: {3}의 셸 명령이 실행되는 동안 쓸 수 없는 소스 파일 {1}{1:이} 바뀌었습니다. 자동으로 되돌리지 못했으니({2}) 되돌려야 합니다";
+    RESUMED_WHILE_PAUSED:
+        "pipeline {0} is paused: `/moai-ralph:moai-resume`, or `moai-ralph loop resume {1}` at a terminal, continues it",
+        "파이프라인 {0}{0:이} 일시 정지되어 있습니다. `/moai-ralph:moai-resume`이나 터미널의 `moai-ralph loop resume {1}`{1:으로} 이어 가세요";
+    RESUMED_WHILE_ACTIVE:
+        "pipeline {0} is active already, so there is nothing to resume: go on with its work",
+        "파이프라인 {0}{0:은} 이미 실행 중입니다. 이어 갈 것이 없으니 작업을 계속하세요";
+    RESUMED_ELSEWHERE:
+        "pipeline {0} is active in session {2}. Work there, or take it over with `/moai-ralph:moai-adopt {1}` or `moai-ralph loop adopt {1}`",
+        "파이프라인 {0}{0:은} 세션 {2}에서 실행 중입니다. 그 세션에서 작업하거나 `/moai-ralph:moai-adopt {1}` 또는 `moai-ralph loop adopt {1}`{1:으로} 넘겨받으세요";
 });
