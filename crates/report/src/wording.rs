@@ -217,8 +217,8 @@ phrases!(REASONS {
     STILL_WRONG: "Still wrong: {0}", "남은 문제: {0}";
     STILL_WRONG_ALL: "Still wrong: {0} (list: moai-ralph check)", "남은 문제: {0} (목록: moai-ralph check)";
     MAY_BE_ALLOWED:
-        "If the user wants it, they alone can allow it, at a terminal: moai-ralph guard allow {0}",
-        "사용자가 원한 변경이라면 사용자만 터미널에서 허용할 수 있습니다: moai-ralph guard allow {0}";
+        "If the user wants it, they alone can allow it, at a terminal: {0}",
+        "사용자가 원한 변경이라면 사용자만 터미널에서 허용할 수 있습니다: {0}";
     NOT_BLOCKING: "Not blocking: {0}", "Stop을 막지 않음: {0}";
     NOT_MEASURED: "Not measured: {0} ({1})", "측정 안 됨: {0} ({1})";
     NOT_MEASURED_ALONE: "Not measured: {0}", "측정 안 됨: {0}";
@@ -349,10 +349,8 @@ phrases!(ENDS {
     COMPACT_FIRST: "{0}; run /compact first", "{0}. 먼저 /compact를 실행하세요";
     CONTEXT_FULL: "the context is too full", "컨텍스트가 너무 많이 찼습니다";
     EXAM_CHANGED:
-        "{0}, and not by this session. Accept the change with `moai-ralph loop refreeze` or revert it, \
-         then run `moai-ralph loop resume`",
-        "{0} (이 세션이 바꾼 것이 아님). `moai-ralph loop refreeze`로 받아들이거나 되돌린 다음 \
-         `moai-ralph loop resume`";
+        "{0}, and not by this session. Accept the change with `moai-ralph loop refreeze` or revert it",
+        "{0} (이 세션이 바꾼 것이 아님). `moai-ralph loop refreeze`로 받아들이거나 되돌리세요";
     EXAM_DIFFERS: "the frozen checks changed", "고정한 검사가 바뀌었습니다";
     BASE_IN_USE: "the work is done and merged, but {0}", "작업과 병합은 끝났지만 {0}";
     PLAN_UNUSABLE: "the plan cannot be used: {0}. Repair it", "계획을 쓸 수 없습니다: {0}. 고치세요";
@@ -384,10 +382,10 @@ phrases!(ENDS {
     LEFT: "{0}, {1} left", "{0}, {1} 남음";
     LEFT_FAILED: "; failed: {0}", "; 실패: {0}";
     GUARD_SAID:
-        "; guard: {0}; if you want this change, allow it (moai-ralph guard allow ID; ids: \
-         moai-ralph guard --json) and continue: moai-ralph loop resume",
-        "; 가드: {0}; 원한 변경이라면 허용하고(moai-ralph guard allow ID, ID는 moai-ralph guard --json) \
-         계속: moai-ralph loop resume";
+        "; guard: {0}; if you want this change, allow it (moai-ralph guard allow ID --reason TEXT; ids: \
+         moai-ralph guard --json) and continue: moai-ralph {1} resume",
+        "; 가드: {0}; 원한 변경이라면 허용하고(moai-ralph guard allow ID --reason TEXT, ID는 moai-ralph guard --json) \
+         계속: moai-ralph {1} resume";
     BUT_NOT_MEASURED: "; not measured: {0}", "; 측정 안 됨: {0}";
     NO_PROMISE: "completion was not claimed", "완료를 선언하지 않음";
     NO_APPROVAL: "the judge did not approve", "심사자가 승인하지 않음";

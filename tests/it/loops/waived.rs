@@ -13,7 +13,8 @@ fn held() -> (Sandbox, String) {
     assert!(reason.contains("guard(G01)"), "{reason}");
     let report = sandbox.run(&["guard", "--json"]).json();
     let id = report["findings"][0]["id"].as_str().expect("an id").to_owned();
-    assert!(reason.contains(&format!("at a terminal: moai-ralph guard allow {id}")), "{reason}");
+    let command = format!("at a terminal: moai-ralph guard allow {id} --reason TEXT");
+    assert!(reason.contains(&command), "{reason}");
     (sandbox, id)
 }
 

@@ -117,6 +117,7 @@ fn an_end_because_of_weakened_checks_says_so_and_only_a_person_goes_on() {
     }
     let shown = notice(&last);
     assert!(shown.contains("only you can continue it"), "{shown}");
+    assert!(!shown.contains("moai-ralph loop resume"), "{shown}");
     assert!(
         status(&sandbox)["note"]
             .as_str()

@@ -336,6 +336,9 @@ fn failed(state: &LoopState, after: &str) -> String {
     };
     let stalled_for = ITERATIONS.count(language, STALL_ITERATIONS_MAX);
     let why = why.with(language, &[&stalled_for]);
+    // A loop that ended with its pipeline goes on only with it.
+    let is_of_pipeline = state.options.pipeline.is_some() && state.branch.is_none();
+    let resumed = if is_of_pipeline { "pipeline" } else { "loop" };
     let mut text = wording::FAILED.with(language, &[&state.id, &why, after]);
     text.push_str(&left(state));
     for reason in open(state) {
@@ -343,7 +346,7 @@ fn failed(state: &LoopState, after: &str) -> String {
     }
     match (state.status, note) {
         (Status::Gaming, Some(codes)) => {
-            text.push_str(&wording::GUARD_SAID.with(language, &[codes]));
+            text.push_str(&wording::GUARD_SAID.with(language, &[codes, resumed]));
         }
         (Status::Failed, Some(why)) => {
             let _ = write!(text, "; {why}");
@@ -355,9 +358,7 @@ fn failed(state: &LoopState, after: &str) -> String {
         let _ = write!(text, "; {best}");
     }
     if matches!(state.status, Status::Stalled | Status::Oscillating) {
-        let is_of_pipeline = state.options.pipeline.is_some() && state.branch.is_none();
-        let command = if is_of_pipeline { "pipeline" } else { "loop" };
-        text.push_str(&wording::RESUME_GOES_ON.with(language, &[command]));
+        text.push_str(&wording::RESUME_GOES_ON.with(language, &[resumed]));
     }
     text
 }

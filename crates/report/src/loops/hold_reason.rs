@@ -241,9 +241,10 @@ impl HeldStop<'_> {
             .iter()
             .take(REASON_FINDINGS_MAX)
             .filter(|it| it.sensor == exam::SENSOR && !refreezable.contains(&it.code.as_str()));
-        let ids: Vec<&str> = of_guard.map(|it| it.id.as_str()).collect();
-        if !ids.is_empty() {
-            push(text, &wording::MAY_BE_ALLOWED.with(self.language, &[&ids.join(", ")]));
+        let commands = of_guard.map(|it| format!("moai-ralph guard allow {} --reason TEXT", it.id));
+        let commands: Vec<String> = commands.collect();
+        if !commands.is_empty() {
+            push(text, &wording::MAY_BE_ALLOWED.with(self.language, &[&commands.join("; ")]));
         }
         if let Some(more) = told.len().checked_sub(REASON_FINDINGS_MAX).filter(|more| *more > 0) {
             let more = MORE_FINDINGS.count(self.language, more);

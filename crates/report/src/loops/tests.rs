@@ -8,7 +8,7 @@ use moai_base::verdict::{Cause, Gap};
 use moai_loops::options::LoopOptions;
 use moai_loops::progress::{ProgressSignals, weigh};
 use moai_loops::samples::state;
-use moai_loops::state::{Iteration, Mode, RemainingWork, SensorSummary, StopBasis};
+use moai_loops::state::{Iteration, Mode, PauseReason, RemainingWork, SensorSummary, StopBasis};
 
 #[test]
 fn a_blocked_stop_says_what_is_wrong_what_failed_and_what_is_unknown() {
@@ -83,6 +83,22 @@ fn each_end_has_its_own_honest_words() {
     assert!(
         words(Status::Failed, Some("auto could not be merged")).contains("could not be merged")
     );
+}
+
+#[test]
+fn the_command_that_continues_is_one_that_works_and_is_named_once() {
+    let note = Some("G01".to_owned());
+    let gamed = LoopState { status: Status::Gaming, note: note.clone(), ..state() };
+    let alone = end_notice(&gamed);
+    assert!(alone.contains("guard allow ID --reason TEXT"), "{alone}");
+    assert!(alone.ends_with("continue: moai-ralph loop resume"), "{alone}");
+    let options = LoopOptions { pipeline: Some("pipeline-1".to_owned()), ..gamed.options.clone() };
+    let of_pipeline = end_notice(&LoopState { options, ..gamed });
+    assert!(of_pipeline.ends_with("continue: moai-ralph pipeline resume"), "{of_pipeline}");
+    let pause_reason = Some(PauseReason::ExamChanged);
+    let paused = LoopState { status: Status::Paused, pause_reason, note, ..state() };
+    let said = end_notice(&paused);
+    assert_eq!(said.matches("moai-ralph loop resume").count(), 1, "{said}");
 }
 
 fn iteration(number: u32, errors: usize) -> Iteration {
