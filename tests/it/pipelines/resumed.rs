@@ -21,6 +21,26 @@ fn a_session_that_takes_over_a_pipeline_learns_what_is_to_be_done() {
 }
 
 #[test]
+fn a_session_that_claims_or_resumes_a_pipeline_learns_what_is_to_be_done() {
+    let sandbox = Sandbox::new();
+    sandbox.commit();
+    assert_eq!(pipeline(&sandbox, &["start", "--kind", "small", "--goal", GOAL]).code, 0);
+    let submit = || sandbox.hook("user-prompt-submit", &sandbox.payload("UserPromptSubmit"));
+    let told = submit().context();
+    let path = plan_path(&sandbox);
+    assert!(told.contains("write the plan to") && told.contains(&path), "{told}");
+    sandbox.write(&path, PLAN);
+    approve(&sandbox);
+    assert_eq!(sandbox.run(&["loop", "pause"]).code, 0);
+    let told = slash(&sandbox, "moai-resume", "").to_string();
+    assert!(told.contains("[ ] TODO-1") && told.contains("the plan may only grow"), "{told}");
+    assert_eq!(pipeline(&sandbox, &["cancel"]).code, 0);
+    assert_eq!(pipeline(&sandbox, &["resume"]).code, 0);
+    let told = submit().context();
+    assert!(told.contains("[ ] TODO-1") && told.contains("the plan may only grow"), "{told}");
+}
+
+#[test]
 fn a_daemon_that_is_killed_during_a_stop_loses_no_box() {
     for delay_ms in (0..160).step_by(20) {
         let sandbox = approved(PLAN);

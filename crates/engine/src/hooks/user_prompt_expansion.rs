@@ -210,8 +210,8 @@ async fn resume(call: &HookCall<'_>) -> HookOutput {
     let which = LoopQuery::LatestOf(call.input.session_id.clone());
     match loop_resume::resume_loop(call.engine, &call.project, which, raise).await {
         Ok(Some(state)) => {
-            let checks = checks_of_loop(call.engine, &call.project, &state).await;
-            HookOutput::Context(loops::resume_instructions(&state, &checks))
+            let text = instructions_of_loop(call.engine, &call.project, &state).await;
+            HookOutput::Context(text)
         }
         Ok(None) => HookOutput::Block("[moai-ralph] this session had no loop".to_owned()),
         Err(error) => HookOutput::Block(format!("[moai-ralph] {error}")),

@@ -9,6 +9,7 @@ use crate::hooks::hook_call::{HookAnswer, HookCall, with_deferred_reports};
 use crate::loops::lost_loops;
 use crate::loops::session_loop::{checks_of_loop, loop_of_session};
 use crate::pipeline::commands as pipeline_commands;
+use crate::pipeline::pipeline_of_loop::instructions_of_loop;
 use crate::pipeline::shell_undo::note_interruption;
 use crate::pipeline::worktree_end::{closed_notice, ended_with_pipeline, taken_text};
 use crate::recall::prompt_record::recall_for_prompt;
@@ -43,10 +44,14 @@ async fn loop_texts(call: &HookCall<'_>) -> Vec<EditText> {
     }
     match claimed {
         Ok((Some(state), true)) => {
-            let checks = checks_of_loop(call.engine, &call.project, &state).await;
-            let is_new = state.history.is_empty();
-            let notice = is_new.then(|| loops::started_notice(&state, &checks));
-            vec![EditText { text: loops::resume_instructions(&state, &checks), notice }]
+            let notice = if state.history.is_empty() {
+                let checks = checks_of_loop(call.engine, &call.project, &state).await;
+                Some(loops::started_notice(&state, &checks))
+            } else {
+                None
+            };
+            let text = instructions_of_loop(call.engine, &call.project, &state).await;
+            vec![EditText { text, notice }]
         }
         Ok((Some(state), false)) => pause_text(call, &state).into_iter().collect(),
         Ok((None, _)) => match lost_loops::offer(call, "").await {
