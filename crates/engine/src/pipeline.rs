@@ -96,5 +96,6 @@ async fn cancel(call: &PipelineCall<'_>, id: Option<String>) -> Result<CommandRe
     cancelled.map_err(|error| error.to_string())?;
     let state = call.require(Some(state.id)).await?;
     let text = worktree_end::cancelled_text(call.engine, &call.project, &state).await;
+    call.tell_agent(&state, text.clone()).await;
     call.reply(&state, text).await
 }

@@ -4,6 +4,7 @@
 use crate::pipeline::language;
 use crate::wording;
 use crate::wording::BilingualPhrase;
+use crate::wording::pipelines as course;
 use moai_base::foreign_text::{one_line, visible};
 use moai_base::limits::{LINE_CHARS_MAX, QUESTION_TEXT_CHARS_MAX, REASON_LINE_CHARS_MAX};
 use moai_pipeline::person_question::PersonQuestion;
@@ -142,6 +143,13 @@ pub fn question_lines(state: &PipelineState, questions: &[PersonQuestion]) -> Ve
 #[must_use]
 pub fn answered(state: &PipelineState, name: &str, is_yes: bool) -> String {
     let phrase = if is_yes { wording::ANSWERED_YES } else { wording::ANSWERED_NO };
+    phrase.with(language(state), &[&state.id, name])
+}
+
+/// For the user: the answer that was given at a terminal.
+#[must_use]
+pub fn answer_recorded(state: &PipelineState, name: &str, is_yes: bool) -> String {
+    let phrase = if is_yes { course::RECORDED_YES } else { course::RECORDED_NO };
     phrase.with(language(state), &[&state.id, name])
 }
 

@@ -109,6 +109,32 @@ fn a_person_at_a_terminal_approves_with_a_code_and_a_script_does_not() {
 }
 
 #[test]
+fn what_a_person_decides_at_a_terminal_reaches_the_agent_with_its_next_prompt() {
+    let sandbox = begun(GOAL);
+    sandbox.write(&plan_path(&sandbox), WITH_ITEM);
+    let submit = || sandbox.hook("user-prompt-submit", &sandbox.payload("UserPromptSubmit"));
+    submit();
+    let decided = |arguments: &[&str]| {
+        let output = terminal::with_code(&sandbox, &[&["pipeline"], arguments].concat());
+        assert_eq!(output.code, 0, "{output:#?}");
+        submit().context()
+    };
+    let told = decided(&["approve"]);
+    assert!(told.contains("(approved by a person)") && told.contains("[ ] TODO-1"), "{told}");
+    sandbox.write("mail.txt", "Dear user\n");
+    assert!(stop(&sandbox).is_some(), "nobody has read the mail");
+    let arguments = ["pipeline", "answer", "TODO-1/AC-2", "no"];
+    let shown = terminal::with_code(&sandbox, &arguments);
+    assert!(shown.stdout.contains("you do not agree to TODO-1/AC-2"), "{shown:#?}");
+    assert!(!shown.stdout.contains("Ask what is missing"), "{shown:#?}");
+    let told = submit().context();
+    assert!(told.contains("the user does not agree to TODO-1/AC-2"), "{told}");
+    assert!(!submit().context().contains("does not agree"), "it is said once");
+    let told = decided(&["cancel"]);
+    assert!(told.contains("is cancelled, and its files stay"), "{told}");
+}
+
+#[test]
 fn an_agent_that_plays_the_hook_of_an_answer_is_not_believed() {
     let sandbox = begun(GOAL);
     sandbox.write(&plan_path(&sandbox), PLAN);

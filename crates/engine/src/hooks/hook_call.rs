@@ -95,6 +95,8 @@ pub(crate) async fn with_deferred_reports(
     call.engine.ledger().requeue_reports(&reader, outdated);
     let mut contributions = Vec::new();
     if call.input.agent_id.is_none() {
+        let decided = decisions_text(call);
+        contributions.extend(contributions_of(ContributionOrigin::Loop, decided));
         let start = start_text(call).await;
         contributions.extend(contributions_of(ContributionOrigin::Loop, start));
     }
@@ -122,6 +124,13 @@ pub(crate) async fn with_deferred_reports(
         recalled,
         memory_recovery: None,
     }
+}
+
+/// What a person decided at a terminal since the session's last hook.
+fn decisions_text(call: &HookCall<'_>) -> Option<EditText> {
+    let mut ledger = call.engine.ledger();
+    let decisions = std::mem::take(&mut ledger.known_session(&call.input.session_id)?.decisions);
+    (!decisions.is_empty()).then(|| EditText::agent_only(decisions.join("\n")))
 }
 
 /// The text about a loop that a command started or moved; it is made when it is read, because the plan of a

@@ -34,6 +34,8 @@ pub(crate) struct SessionState {
     projects: BTreeSet<PathBuf>,
     /// What the next hook says about a loop that a command started or moved.
     pub(crate) pending_start: Option<PendingStart>,
+    /// What a person decided at a terminal about its pipeline, oldest first; the next hook tells its agent.
+    pub(crate) decisions: Vec<String>,
     /// The language of the session's loop, English without a loop; `None` until it is looked up.
     pub(crate) language: Option<MessageLanguage>,
     /// The requested measurements whose results were not reported yet.

@@ -33,10 +33,16 @@ pub(super) async fn answer_by_command(
     }
     let word = if is_yes { "yes" } else { "no" };
     let subject = format!("pipeline answer {} {word}", question.name());
-    match call.confirm_person(&subject, proof) {
-        Ok(()) => note(call, &state, &question, is_yes, PlanApprover::Person).await,
-        Err(reply) => Ok(reply),
+    if let Err(reply) = call.confirm_person(&subject, proof) {
+        return Ok(reply);
     }
+    let name = question.name();
+    let noted = note(call, &state, &question, is_yes, PlanApprover::Person).await?;
+    call.tell_agent(&state, words::answered(&state, &name, is_yes)).await;
+    if call.json {
+        return Ok(noted);
+    }
+    call.reply(&state, words::answer_recorded(&state, &name, is_yes)).await
 }
 
 /// A slash command that the user typed: `TODO-2/AC-2 yes`.

@@ -90,10 +90,15 @@ pub(super) async fn approve_by_command(
         return Err("no plan is asked about".to_owned());
     };
     let subject = format!("pipeline approve of {} (version {version})", ready.state.plan_path());
-    match call.confirm_person(&subject, proof) {
-        Ok(()) => Box::pin(ready.approve(call, PlanApprover::Person)).await,
-        Err(reply) => Ok(reply),
+    if let Err(reply) = call.confirm_person(&subject, proof) {
+        return Ok(reply);
     }
+    let id = ready.state.id.clone();
+    let reply = Box::pin(ready.approve(call, PlanApprover::Person)).await?;
+    let approved = call.require(Some(id)).await?;
+    let text = format!("[moai-ralph] {}", words::work_instructions(&approved));
+    call.tell_agent(&approved, text).await;
+    Ok(reply)
 }
 
 /// A slash command that the user typed, which refers to the version of the plan that the user was shown. A

@@ -106,6 +106,14 @@ impl PipelineCall<'_> {
         found.ok().flatten()
     }
 
+    /// Keeps what a person decided at a terminal for the agent, whose next hook tells it.
+    pub(super) async fn tell_agent(&self, state: &PipelineState, text: String) {
+        let session = self.held(state).await.and_then(|held| held.session_id);
+        if let Some(session) = session.filter(|_| !self.is_by_agent()) {
+            self.engine.ledger().session(&session).decisions.push(text);
+        }
+    }
+
     /// The document of a pipeline, or a text.
     pub(super) async fn reply(
         &self,

@@ -69,4 +69,10 @@ phrases!(COURSE {
     RESUMED_ELSEWHERE:
         "pipeline {0} is active in session {2}. Work there, or take it over with `/moai-ralph:moai-adopt {1}` or `moai-ralph loop adopt {1}`",
         "파이프라인 {0}{0:은} 세션 {2}에서 실행 중입니다. 그 세션에서 작업하거나 `/moai-ralph:moai-adopt {1}` 또는 `moai-ralph loop adopt {1}`{1:으로} 넘겨받으세요";
+    RECORDED_YES:
+        "[moai-ralph] pipeline {0}: your agreement to {1} is recorded. The agent reads it with your next prompt.",
+        "[moai-ralph] 파이프라인 {0}: {1}에 동의한 것을 기록했습니다. 에이전트는 다음 프롬프트에서 알게 됩니다.";
+    RECORDED_NO:
+        "[moai-ralph] pipeline {0}: it is recorded that you do not agree to {1}. The agent reads it with your next prompt; say there what is missing.",
+        "[moai-ralph] 파이프라인 {0}: {1}에 동의하지 않은 것을 기록했습니다. 에이전트는 다음 프롬프트에서 알게 되니 부족한 점을 적어 주세요.";
 });
