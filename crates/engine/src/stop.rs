@@ -33,7 +33,7 @@ use crate::loops::session_usage;
 use crate::loops::session_usage::SessionUsage;
 use crate::pipeline::pipeline_of_loop::pipeline_of_loop;
 use crate::pipeline::pipeline_stop;
-use crate::pipeline::pipeline_stop::MeasuredPlan;
+use crate::pipeline::pipeline_stop::{MeasuredPlan, PlanNotices};
 use crate::pipeline::todo_worktrees::answer_stop;
 use crate::pipeline::worktree_end::{closed_notice, ended_with_pipeline};
 use crate::project::Project;
@@ -275,9 +275,10 @@ impl StopRun<'_> {
             // From here on the Stop counts, even if its hook process has ended.
             match Box::pin(run_to_completion(decided.save())).await {
                 Some(Ok(saved)) => {
-                    notices.extend(saved);
+                    notices.extend(saved.notices);
                     let output = cooldown::after_cooldown(self, &next, output).await;
-                    return with_new_notices(call, output, &notices);
+                    let end = Some(saved.end.join("\n")).filter(|text| !text.is_empty());
+                    return with_new_notices(call, output, &notices).with_notice(end);
                 }
                 Some(Err(StopSaveError::Overtaken)) => {}
                 Some(Err(StopSaveError::Failed(error))) => {
@@ -369,8 +370,8 @@ enum StopSaveError {
 
 impl DecidedStop {
     /// Saves the decision, and only then writes into the tree, because an overtaken decision must
-    /// leave no trace. Returns notices for the user.
-    async fn save(self) -> Result<Vec<String>, StopSaveError> {
+    /// leave no trace.
+    async fn save(self) -> Result<PlanNotices, StopSaveError> {
         let Self {
             engine,
             project,
@@ -405,14 +406,17 @@ impl DecidedStop {
             let moment = JudgementContext { iteration, rejections, at_ms };
             notices = judge_run::record_judgement(&engine, &project, judged, moment).await;
         }
+        let mut end = Vec::new();
         if let Some(plan) = plan {
-            notices.extend(Box::pin(plan.save(&engine, &project, &next, review)).await);
+            let saved = Box::pin(plan.save(&engine, &project, &next, review)).await;
+            notices.extend(saved.notices);
+            end = saved.end;
         }
         notices.extend(
             loop_files::write_loop_notes(&engine, &project, &iteration_summary(&next)).await,
         );
         note_stop(&engine, &project, &next, judged.as_ref()).await;
-        Ok(notices)
+        Ok(PlanNotices { notices, end })
     }
 }
 

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{GOAL, PLAN, approve, approved, begun, pipeline, plan_path, slash, status, stop};
+use super::{
+    GOAL, PLAN, approve, approved, begun, notice, pipeline, plan_path, slash, status, stop, stop_output,
+};
 use crate::killed_writes::{daemon, kill};
 use crate::support::{SESSION, Sandbox, write_file};
 
@@ -152,6 +154,23 @@ fn a_loop_that_ends_without_success_leaves_a_partial_pipeline() {
     assert!(resumed.stderr.contains("moai-ralph pipeline resume pipeline-"), "{resumed:#?}");
     let report = pipeline(&sandbox, &["report"]).stdout;
     assert!(report.contains("[ ] TODO-2") && report.contains("two.txt"), "{report}");
+}
+
+#[test]
+fn a_resumed_pipeline_that_ends_in_the_same_way_says_so_again() {
+    let sandbox = approved(PLAN);
+    sandbox.write("one.txt", "one\n");
+    for _ in 0..2 {
+        let mut answer = stop_output(&sandbox);
+        while answer["decision"] == "block" {
+            answer = stop_output(&sandbox);
+        }
+        let told = notice(&answer);
+        assert!(told.contains("ended unfinished (partial): there was no progress"), "{told}");
+        assert!(told.contains("still to be done: TODO-2. `/moai-ralph:pipeline-resume`"), "{told}");
+        let output = pipeline(&sandbox, &["resume", "--session", SESSION]);
+        assert_eq!(output.code, 0, "{output:#?}");
+    }
 }
 
 #[test]

@@ -94,6 +94,15 @@ pub(crate) struct MeasuredPlan {
     pub(crate) failure: Option<String>,
 }
 
+/// What the user reads about the pipeline at a Stop.
+#[derive(Debug, Default)]
+pub(crate) struct PlanNotices {
+    /// Shown once per session.
+    pub(crate) notices: Vec<String>,
+    /// The end of the pipeline, shown every time: one that was resumed may end in the same way again.
+    pub(crate) end: Vec<String>,
+}
+
 /// Compares the plan with the runs of its acceptance commands; once they pass, the commits.
 pub(crate) async fn measure_plan(
     call: &HookCall<'_>,
@@ -261,14 +270,14 @@ impl MeasuredPlan {
     }
 
     /// Writes the boxes and then saves the pipeline, after the decision of the loop was saved: nothing writes
-    /// the boxes of a pipeline that has ended. Returns notices for the user.
+    /// the boxes of a pipeline that has ended.
     pub(crate) async fn save(
         self,
         engine: &Arc<Engine>,
         project: &Project,
         decided: &LoopState,
         review: ReviewReading,
-    ) -> Vec<String> {
+    ) -> PlanNotices {
         let Self { before, next, boxes, .. } = self;
         let (mut next, _) = step(&next, PipelineEvent::ReviewGiven(review), now_ms());
         if let Some(ending) = loop_ending(decided) {
@@ -278,7 +287,7 @@ impl MeasuredPlan {
             next.kind == PipelineKind::Full && next.phase == PipelinePhase::Finalize;
         let (documents, hashes) = documents_of(&next);
         next.gate_documents.extend(hashes);
-        let mut notices = Vec::new();
+        let (mut notices, mut end) = (Vec::new(), Vec::new());
         if !boxes.is_empty() {
             let path = next.plan_path();
             let change = move |text: &str| with_boxes(text, &boxes);
@@ -286,8 +295,11 @@ impl MeasuredPlan {
         }
         match engine.store.advance_pipeline(&project.key, &before, next.clone()).await {
             Ok(SaveOutcome::Saved) => {}
-            Ok(SaveOutcome::Overtaken) => return notices,
-            Err(error) => return vec![words::not_saved(&next, &error.to_string())],
+            Ok(SaveOutcome::Overtaken) => return PlanNotices { notices, end },
+            Err(error) => {
+                let notices = vec![words::not_saved(&next, &error.to_string())];
+                return PlanNotices { notices, end };
+            }
         }
         notices.extend(write_documents(engine, project, documents).await);
         let is_new = |path: &&String| !before.changed_documents.contains(path);
@@ -302,10 +314,10 @@ impl MeasuredPlan {
             close_after_end(engine, project, &before).await;
             let session = decided.session_id.as_deref().unwrap_or_default();
             note_drafts(engine, project, session, observed::pipeline_learnings(&next));
-            notices.push(ended(&next));
-            notices.extend(left_lines(&next, &worktree_statuses(engine, project, &next).await));
+            end.push(ended(&next));
+            end.extend(left_lines(&next, &worktree_statuses(engine, project, &next).await));
         }
-        notices
+        PlanNotices { notices, end }
     }
 }
 
