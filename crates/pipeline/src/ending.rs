@@ -47,6 +47,8 @@ pub enum EndReason {
     NotApproved,
     /// The plan was to be extended.
     NotExtended,
+    /// No person has approved these additions to the plan.
+    Additions(Vec<String>),
     /// No person has agreed to these.
     Unanswered(Vec<String>),
     /// A gate was not passed.
@@ -156,6 +158,9 @@ impl PipelineState {
         if self.is_replanning {
             reasons.push(EndReason::NotExtended);
         }
+        if !self.unapproved.is_empty() {
+            reasons.push(EndReason::Additions(self.unapproved.clone()));
+        }
         let unanswered = missing_answers(self);
         if !unanswered.is_empty() {
             reasons.push(EndReason::Unanswered(unanswered));
@@ -248,6 +253,11 @@ mod tests {
             let reasons = [EndReason::Limit(status), open.clone()];
             check(&half, LoopEnding::Limit(status), PipelineOutcome::Partial, &reasons);
         }
+        let added = PipelineState { unapproved: vec!["TODO-3".to_owned()], ..half.clone() };
+        let limit = Status::MaxIterations;
+        let additions = EndReason::Additions(vec!["TODO-3".to_owned()]);
+        let reasons = [EndReason::Limit(limit), open.clone(), additions];
+        check(&added, LoopEnding::Limit(limit), PipelineOutcome::Partial, &reasons);
         let gone = [EndReason::LoopGone, open.clone()];
         check(&half, LoopEnding::Gone, PipelineOutcome::Partial, &gone);
         check(&half, LoopEnding::Completed, PipelineOutcome::Partial, std::slice::from_ref(&open));

@@ -385,7 +385,9 @@ impl SimulatedPipeline {
             match decision {
                 PipelineDecision::Hold(_) => facts.plan_open.push("open".to_owned()),
                 PipelineDecision::Pause(_) => facts.plan_unusable.push("unusable".to_owned()),
-                PipelineDecision::AwaitPerson(_) => facts.person_questions.push("asked".to_owned()),
+                PipelineDecision::AwaitPerson(_) | PipelineDecision::AwaitAdditions(_) => {
+                    facts.person_questions.push("asked".to_owned());
+                }
                 PipelineDecision::BeginAnew => before.counted_from = before.iteration,
                 PipelineDecision::EndWithFailures(reason) => {
                     facts.plan_failure = Some(format!("{reason:?}"));

@@ -356,6 +356,9 @@ pub struct PipelineState {
     /// Hashes of the other documents of its specification when the plan was approved, by path.
     #[serde(default)]
     pub approved_documents: BTreeMap<String, String>,
+    /// Names of the parts of the plan that were not approved at the last Stop.
+    #[serde(default)]
+    pub unapproved: Vec<String>,
     /// Scripts of acceptance commands that were written after the approval.
     #[serde(default)]
     pub late_scripts: Vec<String>,
@@ -424,6 +427,7 @@ impl PipelineState {
             commit_gap: None,
             commit_waits: 0,
             approved_documents: BTreeMap::new(),
+            unapproved: Vec::new(),
             late_scripts: Vec::new(),
             has_work: false,
             has_left_documents: false,

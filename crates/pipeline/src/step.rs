@@ -18,7 +18,7 @@ use crate::commits::CommitsReading;
 use crate::convergence::FixStrategy;
 use crate::ending::{EndReason, LoopEnding};
 use crate::gate::{GateStatus, PipelineGates, ReviewReading};
-use crate::objection::PlanObjection;
+use crate::objection::{PlanObjection, UnapprovedPart};
 use crate::person_question;
 use crate::person_question::{PersonQuestion, questions_of};
 use crate::pivot::PivotDocument;
@@ -172,6 +172,8 @@ pub enum PipelineDecision {
     Pause(Vec<PlanObjection>),
     /// Pause until a person has answered.
     AwaitPerson(Vec<PersonQuestion>),
+    /// Pause until a person has approved these additions to the plan, or they are removed.
+    AwaitAdditions(Vec<UnapprovedPart>),
     /// A different approach begins: earlier Stops do not count as a lack of progress.
     BeginAnew,
     /// The pipeline cannot be finished: the loop's next decision is its last.
@@ -321,8 +323,10 @@ fn approve_plan(
     }
     next.approved = Some(ApprovedPlan::new(text, now_ms, by));
     next.shown_plan = None;
+    next.unapproved.clear();
     next.phase = PipelinePhase::Sprint;
     next.plan_holds = 0;
+    next.question_holds = 0;
     if next.is_replanning {
         next.is_replanning = false;
         next.gates = PipelineGates::default();
@@ -377,9 +381,7 @@ fn measure_work(
     objections.extend(documents.map(|path| PlanObjection::DocumentChanged { path }));
     let mut decisions = Vec::new();
     let added = unapproved_parts(&agreed, &plan);
-    if !added.is_empty() {
-        objections.push(PlanObjection::Unapproved(added));
-    }
+    next.unapproved = added.iter().map(|part| part.name.clone()).collect();
     for todo in &plan.todos {
         let has_passed = before.get(todo.id.as_str()).is_some_and(|it| it.has_passed);
         let (expected, objection) = review_box(next, todo, has_passed, now_ms);
@@ -393,9 +395,18 @@ fn measure_work(
     }
     let is_rest_done = objections.is_empty() && passed == total && reading.problems.is_none();
     let questions = questions_of(next, &agreed);
-    if is_rest_done && has_asked_enough(next, &questions) {
-        decisions.push(PipelineDecision::AwaitPerson(questions));
+    let asks = !questions.is_empty() || !added.is_empty();
+    if is_rest_done && has_asked_enough(next, asks) {
+        if !added.is_empty() {
+            decisions.push(PipelineDecision::AwaitAdditions(added));
+        }
+        if !questions.is_empty() {
+            decisions.push(PipelineDecision::AwaitPerson(questions));
+        }
         return decisions;
+    }
+    if !added.is_empty() {
+        objections.push(PlanObjection::Unapproved(added));
     }
     objections.extend(questions.into_iter().map(PlanObjection::NeedsPerson));
     let ready = next.ready_among(&agreed);
@@ -436,8 +447,8 @@ fn note_passing_already(next: &mut PipelineState, agreed: &PlanDocument) -> Vec<
 }
 
 /// True if the agent was held often enough to ask a person, when nothing else is missing.
-fn has_asked_enough(next: &mut PipelineState, questions: &[PersonQuestion]) -> bool {
-    if questions.is_empty() {
+fn has_asked_enough(next: &mut PipelineState, asks: bool) -> bool {
+    if !asks {
         next.question_holds = 0;
         return false;
     }

@@ -92,6 +92,7 @@ pub fn reason_words(state: &PipelineState, reason: &EndReason) -> String {
         EndReason::NotPassing(todos) => listed(&phrases::NOT_PASSING, todos),
         EndReason::NotApproved => phrases::NOT_APPROVED.text_in(language).to_owned(),
         EndReason::NotExtended => phrases::NOT_EXTENDED.text_in(language).to_owned(),
+        EndReason::Additions(names) => listed(&phrases::ADDITIONS_NOT_APPROVED, names),
         EndReason::Unanswered(names) => listed(&phrases::UNANSWERED, names),
         EndReason::Gate(name, status) => gate_words(state, name, *status),
         EndReason::CommitFaults(1) => phrases::COMMIT_FAULT.text_in(language).to_owned(),

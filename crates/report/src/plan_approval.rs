@@ -76,6 +76,21 @@ pub fn unapproved_line(state: &PipelineState, parts: &[UnapprovedPart]) -> Optio
     (!parts.is_empty()).then(|| course::STATUS_UNAPPROVED.with(language, &[&named]))
 }
 
+/// For the user: additions to an approved plan that keep its pipeline from ending.
+#[must_use]
+pub fn additions_wait(state: &PipelineState, parts: &[UnapprovedPart]) -> String {
+    let language = language(state);
+    phrases::ADDITIONS_WAIT.with(language, &[&named_parts(language, parts), &state.plan_path()])
+}
+
+/// For the agent: the user does not approve these additions to an approved plan.
+#[must_use]
+pub fn additions_declined(state: &PipelineState, parts: &[UnapprovedPart]) -> String {
+    let language = language(state);
+    let parts = [state.id.as_str(), &named_parts(language, parts), &state.plan_path()];
+    phrases::ADDITIONS_DECLINED.with(language, &parts)
+}
+
 /// Commands, the first ones by name.
 fn named_commands(language: MessageLanguage, commands: &[String]) -> String {
     let shown = commands.iter().take(NAMED_COMMANDS_MAX);

@@ -355,8 +355,8 @@ phrases!(ENDS {
     BASE_IN_USE: "the work is done and merged, but {0}", "작업과 병합은 끝났지만 {0}";
     PLAN_UNUSABLE: "the plan cannot be used: {0}. Repair it", "계획을 쓸 수 없습니다: {0}. 고치세요";
     AWAITS_PERSON:
-        "your answer is needed. {0}. At a terminal, `moai-ralph pipeline answer` takes the same name and answer",
-        "답이 필요합니다. {0}. 터미널에서는 `moai-ralph pipeline answer`에 같은 이름과 답을 쓰세요";
+        "your answer is needed. {0}",
+        "답이 필요합니다. {0}";
     BY_THE_USER: "by the user", "사용자가 멈춤";
     CHANGED_SINCE_COMPLETED:
         "[moai-ralph] loop {0} ended as complete, but the same turn then changed {1}, which was not measured. \
@@ -632,8 +632,8 @@ phrases!(PIPELINES {
     ANSWER_IS_FOR_A_PERSON: "pipeline answer is for a person: an agent started this shell. {0}", "pipeline answer는 사람이 실행합니다. 이 셸은 에이전트가 시작했습니다. {0}";
     NO_OPEN_QUESTION: "{0} is not an open question: none is open now", "{0}{0:은} 열린 질문이 아닙니다. 지금 열린 질문이 없습니다";
     ANSWER_WITH:
-        "{0} Answer with `/moai-ralph:pipeline-answer {1} yes` (or `no`)",
-        "{0} `/moai-ralph:pipeline-answer {1} yes`(또는 `no`)로 답하세요";
+        "{0} Answer with `/moai-ralph:pipeline-answer {1} yes` (or `no`), or `moai-ralph pipeline answer {1} yes` at a terminal",
+        "{0} `/moai-ralph:pipeline-answer {1} yes`(또는 `no`)나 터미널의 `moai-ralph pipeline answer {1} yes`로 답하세요";
     ITEM_TO_ANSWER: "Is {0} met ({1})?", "{0}{0:이} 충족되었습니까({1})?";
     QUESTION_IS_NONE:
         "[moai-ralph] pipeline {0}: the answer does not count, because the question was not the one that moai-ralph gave, or the plan has changed since. Run `moai-ralph pipeline approve` or end your turn, and ask the question that you get",

@@ -93,6 +93,19 @@ fn an_agent_cannot_approve_and_the_users_answer_in_the_host_does() {
 }
 
 #[test]
+fn an_agent_learns_that_the_user_declines_what_it_added_to_the_plan() {
+    let sandbox = approved(PLAN);
+    let more = format!("{PLAN}\n### [ ] TODO 3: a third file\n- [A] `test -f three.txt`\n");
+    sandbox.write(&plan_path(&sandbox), &more);
+    let asked = asked_of_agent(&sandbox);
+    for answer in ["Change it", "two files are enough"] {
+        let told = choose(&sandbox, &asked, answer, &[]);
+        assert!(told.contains("still not approved: TODO-3 (line"), "{answer}: {told}");
+        assert!(told.contains("Change or remove them"), "{answer}: {told}");
+    }
+}
+
+#[test]
 fn a_person_at_a_terminal_approves_with_a_code_and_a_script_does_not() {
     let sandbox = begun(GOAL);
     sandbox.write(&plan_path(&sandbox), PLAN);

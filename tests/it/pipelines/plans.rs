@@ -78,6 +78,33 @@ fn an_added_todo_needs_the_users_word_and_is_then_examined_too() {
 }
 
 #[test]
+fn an_added_todo_that_nobody_approves_pauses_the_loop_until_it_is_approved() {
+    let sandbox = approved(PLAN);
+    let path = plan_path(&sandbox);
+    sandbox.write("one.txt", "one\n");
+    sandbox.write("two.txt", "two\n");
+    let more = format!("{PLAN}\n### [ ] TODO 3: a third file\n- [A] `test -f three.txt`\n");
+    sandbox.write(&path, &more);
+    for _ in 0..2 {
+        let reason = stop(&sandbox).expect("the third is not approved");
+        assert!(reason.contains("not approved: TODO-3 (line"), "{reason}");
+        assert!(reason.contains("change or remove them"), "{reason}");
+    }
+    let answer = stop_output(&sandbox);
+    let told = notice(&answer);
+    assert!(told.contains("your answer is needed. Not approved yet: TODO-3 (line"), "{told}");
+    let shown = pipeline(&sandbox, &["status"]).stdout;
+    assert!(shown.contains("its loop is paused until you have answered"), "{shown}");
+    assert!(shown.contains("not approved yet: TODO-3 (line"), "{shown}");
+    approve(&sandbox);
+    let reason = stop(&sandbox).expect("the loop goes on, and the third file is missing");
+    assert!(reason.contains("three.txt"), "{reason}");
+    sandbox.write("three.txt", "");
+    assert_eq!(stop(&sandbox), None);
+    assert_eq!(status(&sandbox)["outcome"], "completed");
+}
+
+#[test]
 fn an_item_that_is_added_to_an_approved_todo_needs_the_users_word_too() {
     for item in ["[A] `test -f more.txt`", "[H] it reads well"] {
         let sandbox = approved(PLAN);

@@ -18,6 +18,7 @@ use moai_protocol::control::{CommandReply, TerminalProof};
 use moai_protocol::hook::{ChosenAnswer, HookOutput};
 use moai_report::person_questions as words;
 use moai_report::person_questions::AskedQuestion;
+use moai_report::plan_approval::additions_declined;
 
 pub(super) async fn answer_by_command(
     call: &PipelineCall<'_>,
@@ -89,7 +90,11 @@ async fn note(
     call.reply(&next, words::answered(&next, &name, is_yes)).await
 }
 
-async fn resume_if_asked(call: &PipelineCall<'_>, state: &PipelineState) -> Result<(), String> {
+/// Continues a loop that was paused for a person's answer.
+pub(super) async fn resume_if_asked(
+    call: &PipelineCall<'_>,
+    state: &PipelineState,
+) -> Result<(), String> {
     let (engine, project) = (call.engine, &call.project);
     let which = LoopQuery::Id(state.loop_id.clone());
     let found = engine.store.find_loop(&project.key, &project.root, which.clone()).await;
@@ -132,7 +137,10 @@ pub(crate) async fn note_chosen(call: &HookCall<'_>) -> HookOutput {
                 Box::pin(approve_as_answered(&pipeline, &state, &question)).await
             }
             // The agent reads the requested changes in the host's own answer.
-            (PersonQuestion::Plan { .. }, false) => continue,
+            (PersonQuestion::Plan { .. }, false) => {
+                told.extend(declined(&pipeline, &state).await);
+                continue;
+            }
             _ => note(&pipeline, &state, &question, is_yes, PlanApprover::Question).await,
         };
         told.push(noted.map_or_else(|reason| reason, |reply| reply.stdout.trim_end().to_owned()));
@@ -142,6 +150,13 @@ pub(crate) async fn note_chosen(call: &HookCall<'_>) -> HookOutput {
         }
     }
     if told.is_empty() { HookOutput::Silent } else { HookOutput::Context(told.join("\n")) }
+}
+
+/// For the agent: additions to an approved plan that the user does not approve.
+async fn declined(pipeline: &PipelineCall<'_>, state: &PipelineState) -> Option<String> {
+    let plan = loop_files::file_text(&pipeline.project, &state.plan_path()).await?;
+    let parts = state.unapproved_parts(&plan);
+    (state.approved.is_some() && !parts.is_empty()).then(|| additions_declined(state, &parts))
 }
 
 /// The question of the pipeline that the host showed, and whether the user agreed.
@@ -155,22 +170,28 @@ async fn answered_question(
     let questions = about_plan.into_iter().chain(open_questions(state));
     questions.into_iter().find_map(|question| {
         let asked = words::asked_question(state, &question);
-        Some((question, read_choice(&asked, chosen)?))
+        let is_asked = is_asked_as(&asked, chosen);
+        let choice = is_asked.then(|| read_choice(&asked, chosen))?;
+        // What the user types to a plan is a wish to change it.
+        let typed = matches!(question, PersonQuestion::Plan { .. }).then_some(false);
+        Some((question, choice.or(typed)?))
     })
 }
 
-/// True if the user agreed; `None` if a different question was asked, or something else was typed.
-fn read_choice(asked: &AskedQuestion, chosen: &ChosenAnswer) -> Option<bool> {
+/// True if the host showed exactly this question.
+fn is_asked_as(asked: &AskedQuestion, chosen: &ChosenAnswer) -> bool {
     let offered = [&asked.yes, &asked.no];
-    let is_same =
-        asked.question == chosen.question
-            && chosen.options.len() == offered.len()
-            && chosen.options.iter().zip(offered).all(|(shown, own)| {
-                shown.label == own.label && shown.description == own.description
-            });
-    if !is_same {
-        return None;
-    }
+    asked.question == chosen.question
+        && chosen.options.len() == offered.len()
+        && chosen
+            .options
+            .iter()
+            .zip(offered)
+            .all(|(shown, own)| shown.label == own.label && shown.description == own.description)
+}
+
+/// True if the user agreed; `None` if something else was typed.
+fn read_choice(asked: &AskedQuestion, chosen: &ChosenAnswer) -> Option<bool> {
     [(&asked.yes, true), (&asked.no, false)]
         .into_iter()
         .find(|(choice, _)| choice.label == chosen.answer)

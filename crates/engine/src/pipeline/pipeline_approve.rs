@@ -3,6 +3,7 @@
 //! slash command, at a terminal, or by an answer that the host reports.
 
 use super::escalations::size_lines;
+use super::person_answer::resume_if_asked;
 use super::pipeline_call::PipelineCall;
 use super::plan_commands::{acceptance_commands, freeze_commands};
 use crate::engine::now_ms;
@@ -64,6 +65,7 @@ impl ReadyPlan {
         let (mut next, _) = step(&next, PipelineEvent::ScenariosFrozen(acceptance), now_ms());
         next.approved_documents = document_hashes(&call.project, &next).await;
         call.save(&state, &next).await?;
+        resume_if_asked(call, &next).await?;
         let (next, worktrees) = todo_worktrees::worktree_lines(call, next).await;
         let unfrozen = unfrozen_scripts(call.engine, &call.project, &next.loop_id).await;
         let mut lines = vec![approved(&next, count)];

@@ -41,7 +41,7 @@ use moai_report::person_questions::question_lines;
 use moai_report::pipeline_end::{ended, reason_words};
 use moai_report::pipeline_exam::exam_changed;
 use moai_report::pipeline_worktrees::left_lines;
-use moai_report::plan_approval::awaits_approval;
+use moai_report::plan_approval::{additions_wait, awaits_approval};
 use moai_report::plan_objections::objection_lines;
 use moai_report::{observed, pipeline as words};
 
@@ -226,6 +226,9 @@ impl MeasuredPlan {
                 }
                 PipelineDecision::AwaitPerson(questions) => {
                     self.questions.extend(question_lines(&self.next, &questions));
+                }
+                PipelineDecision::AwaitAdditions(parts) => {
+                    self.questions.push(additions_wait(&self.next, &parts));
                 }
                 PipelineDecision::BeginAnew => self.begins_anew = true,
                 PipelineDecision::Pause(objections) => {

@@ -46,6 +46,7 @@ impl SimulatedPipeline {
                 PipelineDecision::Hold(_)
                     | PipelineDecision::Pause(_)
                     | PipelineDecision::AwaitPerson(_)
+                    | PipelineDecision::AwaitAdditions(_)
                     | PipelineDecision::EndWithFailures(_)
             )
         };

@@ -15,6 +15,12 @@ phrases!(APPROVALS {
     PLAN_NOT_AS_SHOWN:
         "nothing is approved, because {0} has changed since you were shown it (now version {1}): {2}. Give the command again to approve it as it is now",
         "보여 드린 뒤 {0}{0:이} 바뀌어(현재 버전 {1}) 승인하지 않았습니다: {2}. 지금 내용대로 승인하려면 명령을 다시 입력하세요";
+    ADDITIONS_WAIT:
+        "Not approved yet: {0} in {1}. `/moai-ralph:moai-run`, or `moai-ralph pipeline approve` at a terminal, approves the plan as it is; or continue with `/moai-ralph:moai-resume` and tell the agent to change or remove that",
+        "아직 승인되지 않음: {1}의 {0}. `/moai-ralph:moai-run`이나 터미널의 `moai-ralph pipeline approve`로 지금의 계획을 승인하거나, `/moai-ralph:moai-resume`으로 이어 가며 에이전트에게 그 부분을 고치거나 지우게 하세요";
+    ADDITIONS_DECLINED:
+        "[moai-ralph] pipeline {0}: the user does not approve the plan as it is, and these parts are still not approved: {1}. Change or remove them in {2} as the user wishes, and go on.",
+        "[moai-ralph] 파이프라인 {0}: 사용자가 지금의 계획을 승인하지 않았습니다. 승인되지 않은 부분: {1}. {2}에서 사용자의 뜻대로 그 부분을 고치거나 지우고 계속 진행하세요.";
     COMMANDS_NEW: "new acceptance commands: {0}", "새 인수 명령: {0}";
     COMMANDS_GONE: "no longer there: {0}", "없어진 명령: {0}";
     COMMANDS_SAME: "its acceptance commands are the same", "인수 명령은 그대로입니다";

@@ -50,6 +50,9 @@ phrases!(ENDINGS {
     NOT_EXTENDED:
         "the plan had to be extended, and no extended plan was approved",
         "계획을 확장해야 했지만 확장한 계획이 승인되지 않았습니다";
+    ADDITIONS_NOT_APPROVED:
+        "nobody has approved what was added to the plan ({0})",
+        "계획에 추가된 부분이 승인되지 않았습니다({0})";
     UNANSWERED: "nobody has agreed to {0}", "동의한 사람이 없습니다({0})";
     TESTS_NOT_PASSED: "the tests gate is not passed ({0})", "테스트 게이트를 통과하지 못했습니다({0})";
     REVIEW_NOT_REACHED: "the review was not reached", "리뷰까지 가지 못했습니다";

@@ -8,8 +8,8 @@ phrases!(COURSE {
         "The commands of {0} pass although nothing was changed yet, so they prove nothing. Tell the user, or add a command that fails now",
         "{0}의 명령은 아직 아무것도 바꾸지 않았는데 통과하므로 아무것도 증명하지 못합니다. 사용자에게 알리거나 지금 실패하는 명령을 추가하세요";
     PLAN_UNAPPROVED:
-        "{0} has parts that the user has not approved: {1}. Run `moai-ralph pipeline approve` and ask the user the question that it gives",
-        "{0}에 사용자가 승인하지 않은 부분이 있습니다: {1}. `moai-ralph pipeline approve`를 실행하고 알려 주는 질문을 사용자에게 물으세요";
+        "{0} has parts that the user has not approved: {1}. Run `moai-ralph pipeline approve` and ask the user the question that it gives. If the user does not approve them, change or remove them",
+        "{0}에 사용자가 승인하지 않은 부분이 있습니다: {1}. `moai-ralph pipeline approve`를 실행하고 알려 주는 질문을 사용자에게 물으세요. 승인하지 않으면 그 부분을 고치거나 지우세요";
     PART_ON_LINE: "{0} (line {1})", "{0}({1}번째 줄)";
     STATUS_UNAPPROVED:
         "  not approved yet: {0}. `/moai-ralph:moai-run`, or `moai-ralph pipeline approve` at a terminal, approves the plan as it is",
