@@ -43,6 +43,8 @@ pub enum EndReason {
     ReplansUsedUp,
     /// These TODOs do not pass.
     NotPassing(Vec<String>),
+    /// Commands have no result, because these programs are not installed; each with the reason.
+    NotInstalled(Vec<String>),
     /// No plan was approved.
     NotApproved,
     /// The plan was to be extended.
@@ -155,6 +157,11 @@ impl PipelineState {
         if !open.is_empty() {
             reasons.push(EndReason::NotPassing(open));
         }
+        let lacking = self.todos.values().filter(|progress| progress.lacks_program);
+        let lacking: Vec<String> = lacking.map(|progress| progress.failure.clone()).collect();
+        if !lacking.is_empty() {
+            reasons.push(EndReason::NotInstalled(lacking));
+        }
         if self.is_replanning {
             reasons.push(EndReason::NotExtended);
         }
@@ -258,6 +265,13 @@ mod tests {
         let additions = EndReason::Additions(vec!["TODO-3".to_owned()]);
         let reasons = [EndReason::Limit(limit), open.clone(), additions];
         check(&added, LoopEnding::Limit(limit), PipelineOutcome::Partial, &reasons);
+        let failure = "`check two` has no result: check was not found on PATH".to_owned();
+        let mut lacking = half.clone();
+        if let Some(progress) = lacking.todos.get_mut("TODO-2") {
+            (progress.lacks_program, progress.failure) = (true, failure.clone());
+        }
+        let reasons = [open.clone(), EndReason::NotInstalled(vec![failure])];
+        check(&lacking, LoopEnding::Unverified(None), PipelineOutcome::Partial, &reasons);
         let gone = [EndReason::LoopGone, open.clone()];
         check(&half, LoopEnding::Gone, PipelineOutcome::Partial, &gone);
         check(&half, LoopEnding::Completed, PipelineOutcome::Partial, std::slice::from_ref(&open));

@@ -115,6 +115,13 @@ pub enum PlanObjection {
         /// Earlier approaches and their failures, one line each.
         tried: Vec<String>,
     },
+    /// A command of this TODO has no result, because its program is not installed.
+    NotInstalled {
+        /// The TODO's id.
+        todo: String,
+        /// The command and the reason, on one line.
+        failure: String,
+    },
     /// An agent set a checkbox, but the engine's own run does not agree.
     BoxTakenBack {
         todo: TodoId,

@@ -578,7 +578,7 @@ fn sensor_reading(argv: &[String], run: &CommandReading) -> SensorReading {
         CommandReading::Failed(output) => {
             SensorReading { dirty: true, output: Some(output.clone()), ..clean }
         }
-        CommandReading::Unmeasured(reason) => {
+        CommandReading::Unmeasured(reason) | CommandReading::NotInstalled(reason) => {
             SensorReading { gap: Some(Gap::new(Cause::TimedOut, reason.clone())), ..clean }
         }
     }

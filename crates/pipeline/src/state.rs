@@ -135,6 +135,8 @@ pub struct TodoProgress {
     pub passed_ms: Option<u64>,
     /// The failure on one line; empty if it passes or was not run.
     pub failure: String,
+    /// True if a command has no result because its program is not installed.
+    pub lacks_program: bool,
     /// True if they passed at a Stop before any change.
     pub has_passed_untouched: bool,
     /// Ends of workers at which its commands did not pass.
@@ -304,6 +306,9 @@ pub struct PipelineState {
     /// Consecutive Stops at which only a person's answers were missing.
     #[serde(default)]
     pub question_holds: u32,
+    /// Consecutive Stops at which the agent was held only for programs that are not installed.
+    #[serde(default)]
+    pub program_holds: u32,
     /// Checkboxes that were set back, oldest first.
     #[serde(default)]
     pub corrections: Vec<BoxCorrection>,
@@ -410,6 +415,7 @@ impl PipelineState {
             plan_holds: 0,
             human_answers: BTreeMap::new(),
             question_holds: 0,
+            program_holds: 0,
             corrections: Vec::new(),
             pass_counts: Vec::new(),
             scenarios: Vec::new(),

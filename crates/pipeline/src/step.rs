@@ -36,6 +36,7 @@ use moai_base::foreign_text::one_line;
 use moai_base::limits::{
     BOX_CORRECTIONS_MAX, GATE_ROUNDS_MAX, PASS_COUNTS_MAX, PLAN_FAULT_HOLDS_MAX, PLAN_HOLDS_MAX,
     QUESTION_HOLDS_MAX, REASON_LINE_CHARS_MAX, SHELL_WRITES_KEPT_MAX, TODO_FAILURE_CHARS_MAX,
+    UNMEASURED_BLOCKS_MAX,
 };
 
 /// The result of the engine's own run of a command.
@@ -46,6 +47,8 @@ pub enum CommandReading {
     Failed(String),
     /// It was not completed, with the reason.
     Unmeasured(String),
+    /// Its program is not installed, with the remedy if one is known.
+    NotInstalled(String),
 }
 
 /// The readings of a Stop after the approval.
@@ -340,6 +343,7 @@ enum TodoReading {
     Passed,
     Failed(String),
     Unmeasured(String),
+    NotInstalled(String),
 }
 
 fn measure_work(
@@ -410,8 +414,10 @@ fn measure_work(
     }
     objections.extend(questions.into_iter().map(PlanObjection::NeedsPerson));
     let ready = next.ready_among(&agreed);
-    // Commands that were not run do not hold the agent.
     let has_failed = reading.commands.values().any(|it| matches!(it, CommandReading::Failed(_)));
+    if objections.is_empty() && !has_failed && reading.problems.is_none() {
+        objections.extend(hold_for_programs(next));
+    }
     // If nothing else holds the pipeline, it ends, and its end reports them.
     if (has_failed || !objections.is_empty()) && !proves_nothing.is_empty() {
         objections.push(PlanObjection::PassesAlready { todos: proves_nothing });
@@ -458,6 +464,22 @@ fn has_asked_enough(next: &mut PipelineState, asks: bool) -> bool {
     }
     next.question_holds = 0;
     true
+}
+
+/// The TODOs whose programs are not installed, until the agent was held for them often enough.
+fn hold_for_programs(next: &mut PipelineState) -> Vec<PlanObjection> {
+    let lacking = next.todos.iter().filter(|(_, progress)| progress.lacks_program);
+    let missing = lacking.map(|(id, progress)| PlanObjection::NotInstalled {
+        todo: id.clone(),
+        failure: progress.failure.clone(),
+    });
+    let missing: Vec<PlanObjection> = missing.collect();
+    next.program_holds = if missing.is_empty() { 0 } else { next.program_holds + 1 };
+    if next.program_holds <= UNMEASURED_BLOCKS_MAX {
+        return missing;
+    }
+    next.program_holds = 0;
+    Vec::new()
 }
 
 /// Enters the phase that the runs lead to. In a full pipeline a failing gate begins a round of
@@ -573,7 +595,9 @@ fn note_run(
     now_ms: u64,
 ) {
     let progress = next.todos.entry(todo.id.to_string()).or_default();
-    match read_todo(todo, commands) {
+    let reading = read_todo(todo, commands);
+    progress.lacks_program = matches!(reading, TodoReading::NotInstalled(_));
+    match reading {
         TodoReading::Passed => {
             progress.has_passed = true;
             progress.passed_ms.get_or_insert(now_ms);
@@ -584,7 +608,7 @@ fn note_run(
             progress.failure = failure;
             person_question::forget_answers(next, &todo.id);
         }
-        TodoReading::Unmeasured(failure) => {
+        TodoReading::Unmeasured(failure) | TodoReading::NotInstalled(failure) => {
             progress.has_passed = false;
             progress.failure = failure;
         }
@@ -606,6 +630,10 @@ fn read_todo(todo: &Todo, commands: &BTreeMap<Vec<String>, CommandReading>) -> T
             Some(CommandReading::Unmeasured(reason)) => {
                 let failure = bounded(format!("`{name}` has no result: {reason}"));
                 return TodoReading::Unmeasured(failure);
+            }
+            Some(CommandReading::NotInstalled(reason)) => {
+                let failure = bounded(format!("`{name}` has no result: {reason}"));
+                return TodoReading::NotInstalled(failure);
             }
             None => return TodoReading::Unmeasured(bounded(format!("`{name}` was not run"))),
         }
@@ -650,5 +678,6 @@ fn resume(next: &mut PipelineState, loop_id: String) -> Vec<PipelineDecision> {
     next.ending = None;
     next.plan_holds = 0;
     next.question_holds = 0;
+    next.program_holds = 0;
     Vec::new()
 }

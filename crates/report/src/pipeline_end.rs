@@ -90,6 +90,7 @@ pub fn reason_words(state: &PipelineState, reason: &EndReason) -> String {
             phrases::REPLANS_USED_UP.with(language, &[&state.replans.to_string()])
         }
         EndReason::NotPassing(todos) => listed(&phrases::NOT_PASSING, todos),
+        EndReason::NotInstalled(failures) => listed(&phrases::NOT_INSTALLED, failures),
         EndReason::NotApproved => phrases::NOT_APPROVED.text_in(language).to_owned(),
         EndReason::NotExtended => phrases::NOT_EXTENDED.text_in(language).to_owned(),
         EndReason::Additions(names) => listed(&phrases::ADDITIONS_NOT_APPROVED, names),
@@ -218,6 +219,9 @@ fn advice(state: &PipelineState, outcome: PipelineOutcome) -> String {
         PipelineOutcome::Escalated => phrases::PLAN_THE_FIX,
         PipelineOutcome::Partial if has(|it| *it == EndReason::Limit(Status::Budget)) => {
             phrases::CONTINUE_WITH_TOKENS
+        }
+        PipelineOutcome::Partial if has(|it| matches!(it, EndReason::NotInstalled(_))) => {
+            phrases::CONTINUE_AFTER_INSTALLING
         }
         PipelineOutcome::Partial if has(|it| matches!(it, EndReason::Unanswered(_))) => {
             phrases::CONTINUE_TO_ANSWER

@@ -88,6 +88,9 @@ fn objection_line(state: &PipelineState, objection: &PlanObjection) -> String {
         PlanObjection::NothingNew { tried } => {
             phrases::PLAN_NOT_EXTENDED.with(language, &[path]) + &tried_words(language, tried)
         }
+        PlanObjection::NotInstalled { todo, failure } => {
+            phrases::PROGRAM_MISSING.with(language, &[todo, failure])
+        }
         PlanObjection::BoxTakenBack { todo, status: TodoStatus::Failed, failure } => {
             phrases::FAILED_TAKEN_BACK.with(language, &[todo.as_str(), failure])
         }

@@ -140,6 +140,24 @@ fn a_plan_edited_into_nonsense_names_the_line_then_pauses_and_loses_nothing() {
 }
 
 #[test]
+fn a_program_that_is_not_installed_holds_twice_and_is_named_at_the_end() {
+    let sandbox = approved(&PLAN.replace("grep -q two two.txt", "no-such-program two.txt"));
+    sandbox.write("one.txt", "one\n");
+    let missing = "`no-such-program two.txt` has no result: no-such-program was not found on PATH";
+    for _ in 0..2 {
+        let reason = stop(&sandbox).expect("the program is missing");
+        assert!(reason.contains(&format!("TODO-2 cannot be accepted: {missing}")), "{reason}");
+    }
+    let answer = stop_output(&sandbox);
+    let told = notice(&answer);
+    assert!(told.contains("a program is missing") && told.contains(missing), "{told}");
+    assert!(told.contains("Install what is missing; then"), "{told}");
+    let shown = pipeline(&sandbox, &["status"]).stdout;
+    assert!(shown.contains("why: still to be done: TODO-2") && shown.contains(missing), "{shown}");
+    assert_eq!(status(&sandbox)["outcome"], "partial");
+}
+
+#[test]
 fn a_command_that_hangs_is_ended_and_is_no_pass() {
     let sandbox = begun(GOAL);
     sandbox.write(

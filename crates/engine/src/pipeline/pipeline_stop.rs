@@ -25,7 +25,7 @@ use crate::stop::evidence::StopEvidence;
 use moai_base::evidence::{Evidence, SensorKind, SensorReading};
 use moai_base::failure_lines::failure_summary;
 use moai_base::limits::ACCEPTANCE_OUTPUT_CHARS_MAX;
-use moai_base::verdict::Verdict;
+use moai_base::verdict::{Cause, Verdict};
 use moai_host::store::loops::SaveOutcome;
 use moai_loops::exam::{ExamRole, READING};
 use moai_loops::facts::{Consultation, JudgeOutcome, WorkChange};
@@ -206,6 +206,9 @@ pub(super) fn command_reading(reading: &SensorReading) -> CommandReading {
         Verdict::Dirty => {
             let output = reading.output.as_deref().unwrap_or("it failed");
             CommandReading::Failed(failure_summary(output, ACCEPTANCE_OUTPUT_CHARS_MAX))
+        }
+        Verdict::Unmeasured(gap) if gap.cause == Cause::NotInstalled => {
+            CommandReading::NotInstalled(gap.to_string())
         }
         Verdict::Unmeasured(gap) => CommandReading::Unmeasured(gap.to_string()),
     }

@@ -46,6 +46,7 @@ phrases!(ENDINGS {
         "a gate still fails, although the plan was extended {0} times",
         "계획을 {0}번 확장했지만 게이트를 통과하지 못합니다";
     NOT_PASSING: "still to be done: {0}", "남은 TODO: {0}";
+    NOT_INSTALLED: "a program is missing ({0})", "없는 프로그램이 있습니다({0})";
     NOT_APPROVED: "the plan was not approved", "계획이 승인되지 않았습니다";
     NOT_EXTENDED:
         "the plan had to be extended, and no extended plan was approved",
@@ -93,6 +94,9 @@ phrases!(ENDINGS {
     CONTINUE:
         "`/moai-ralph:pipeline-resume`, or `moai-ralph pipeline resume` at a terminal, continues it.",
         "`/moai-ralph:pipeline-resume`이나 터미널의 `moai-ralph pipeline resume`으로 이어 갈 수 있습니다.";
+    CONTINUE_AFTER_INSTALLING:
+        "Install what is missing; then `/moai-ralph:pipeline-resume`, or `moai-ralph pipeline resume` at a terminal, continues it.",
+        "없는 프로그램을 설치한 뒤 `/moai-ralph:pipeline-resume`이나 터미널의 `moai-ralph pipeline resume`으로 이어 가세요.";
     CONTINUE_TO_ANSWER:
         "`/moai-ralph:pipeline-resume` continues it, and you are asked again.",
         "`/moai-ralph:pipeline-resume`으로 이어 가면 다시 묻습니다.";

@@ -14,6 +14,9 @@ phrases!(COURSE {
     STATUS_UNAPPROVED:
         "  not approved yet: {0}. `/moai-ralph:moai-run`, or `moai-ralph pipeline approve` at a terminal, approves the plan as it is",
         "  아직 승인되지 않음: {0}. `/moai-ralph:moai-run`이나 터미널의 `moai-ralph pipeline approve`로 지금의 계획을 승인할 수 있습니다";
+    PROGRAM_MISSING:
+        "{0} cannot be accepted: {1}. Make its program available, or tell the user what is missing",
+        "{0}{0:을} 인수할 수 없습니다: {1}. 프로그램을 쓸 수 있게 하거나 없는 것을 사용자에게 알리세요";
     MORE_FAULTS: "and {0} more", "그 밖에 {0}개";
     FAILED_TAKEN_BACK:
         "{0} was marked [FAILED], which the engine decides alone, so its box is open again and it is still to be done: {1}",
