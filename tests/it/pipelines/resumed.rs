@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{
-    GOAL, PLAN, approve, approved, begun, notice, pipeline, plan_path, slash, status, stop, stop_output,
+    GOAL, PLAN, approve, approved, begun, notice, pipeline, plan_path, slash, status, stop,
+    stop_output,
 };
 use crate::killed_writes::{daemon, kill};
 use crate::support::{SESSION, Sandbox, write_file};
