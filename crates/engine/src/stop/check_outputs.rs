@@ -1,5 +1,5 @@
-//! The code that a loop's checks make and that git neither tracks nor ignores: scripts in reports, generated
-//! modules. It is no work of the loop, and it may differ after every run.
+//! Code that a loop's checks generate and that git neither tracks nor ignores, such as scripts in reports. It
+//! does not count as work of the loop, and it may differ after every run.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use moai_base::path::RelPath;
 use moai_base::verdict::Gap;
 use moai_loops::state::LoopState;
 
-/// Which files the checks made, of those in folders where git tracks nothing: a module next to the sources is
-/// part of the work whoever wrote it. Without git nothing tells them from the work.
+/// Files that the checks made in folders where git tracks nothing. A module next to the sources is part of the
+/// work, regardless of its author. Without git, outputs cannot be distinguished from the work.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CheckOutputs {
     /// In earlier runs.

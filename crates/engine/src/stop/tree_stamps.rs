@@ -81,7 +81,7 @@ impl TreeStamps {
         files.map(|(path, _)| path.to_string()).chain(folders).chain(above).collect()
     }
 
-    /// True if entries came into a folder or left it.
+    /// True if entries were added to a folder or removed from it.
     fn has_new_list(&self, folder: &str, later: &Self) -> bool {
         match RelPath::parse(folder) {
             Some(folder) => is_changed(&self.folders, &later.folders, &folder),

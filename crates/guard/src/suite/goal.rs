@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::inventory::GROUP_SEPARATOR;
 use moai_base::path::RelPath;
 use moai_base::text::contains_identifier;
 
@@ -39,6 +40,26 @@ const BY: &[&str] = &["with", "by", "to"];
 const KOREAN_EXCHANGES: &[&str] = &["대체", "교체"];
 /// Particles after the object of a removal.
 const KOREAN_OBJECTS: &[&str] = &["를 ", "을 ", " 대신"];
+/// What follows the name of a thing that is to go, or of which all tests are.
+const KOREAN_OBJECT_ENDS: &[&str] = &[
+    "를",
+    "을",
+    "는",
+    "은",
+    "와",
+    "과",
+    "도",
+    "만",
+    ",",
+    " 및",
+    " 테스트",
+    " 파일",
+    " 클래스",
+    " 삭제",
+    " 제거",
+    "의 테스트",
+    "에 있는 테스트",
+];
 /// Words that turn such a word around.
 const NEGATIONS: &[&str] =
     &["not", "don't", "dont", "never", "without", "no", "avoid", "instead", "cannot"];
@@ -175,25 +196,22 @@ impl GoalWords {
     /// True if it asks for this test, its class or its whole file to go. `name` is qualified by the names of
     /// the test's groups.
     pub(super) fn names_test(&self, name: &str, path: &RelPath) -> bool {
-        let is_korean = name
-            .split('.')
-            .any(|part| words(part).nth(1).is_some() && contains_identifier(&self.korean, part));
-        is_korean
-            || is_file_in(&self.korean, path)
-            || self.items.iter().any(|item| is_test_item(item, name, path))
+        self.items.iter().any(|item| is_test_item(item, name, path))
+            || is_korean_object(&self.korean, name, path)
     }
 }
 
 /// True if an item of a list refers to a test, and to nothing about it such as its skip marker: no other word
 /// names something.
 fn is_test_item(item: &str, name: &str, path: &RelPath) -> bool {
-    let simple = name.rsplit('.').next().unwrap_or(name);
+    let simple = name.rsplit(GROUP_SEPARATOR).next().unwrap_or(name);
     let own: BTreeSet<String> = words(simple).filter(|word| names_something(word)).collect();
     let mut named = BTreeSet::new();
     let mut is_of_file = false;
     for token in item.split_whitespace() {
         let token = token.trim_matches(|it: char| !it.is_alphanumeric() && it != '_');
-        let is_part = name.split('.').any(|part| part == token && words(part).nth(1).is_some());
+        let is_part =
+            name.split(GROUP_SEPARATOR).any(|part| part == token && words(part).nth(1).is_some());
         if named.is_empty() && is_part {
             return true;
         }
@@ -224,9 +242,22 @@ fn is_file(word: &str, path: &RelPath) -> bool {
     is_stem || word.ends_with(name) && is_end(word)
 }
 
-fn is_file_in(text: &str, path: &RelPath) -> bool {
-    let is_inside = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '/' | '.' | '-');
-    text.split(|it| !is_inside(it)).any(|word| is_file(word, path))
+/// True if Korean sentences have a test, one of its groups or its file as an object, which a particle or a word
+/// for such things follows. A test whose bug is to go does not.
+fn is_korean_object(sentences: &str, name: &str, path: &RelPath) -> bool {
+    let file = path.as_str();
+    let own = [file, file.rsplit('/').next().unwrap_or(file)];
+    let several_words = name.split(GROUP_SEPARATOR).chain([stem(path)]);
+    let names = several_words.filter(|name| words(name).nth(1).is_some()).chain(own);
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || "_/.-".contains(letter);
+    names.into_iter().any(|name| {
+        sentences.match_indices(name).any(|(at, _)| {
+            let rest = &sentences[at + name.len()..];
+            let rest = rest.trim_start_matches(['`', '\'', '"']);
+            !sentences[..at].ends_with(is_part)
+                && KOREAN_OBJECT_ENDS.iter().any(|end| rest.starts_with(end))
+        })
+    })
 }
 
 fn names_something(word: &str) -> bool {
@@ -380,14 +411,16 @@ mod tests {
         check("Remove test_neg, it is not wanted", "test_neg", true);
         check("Remove the test for neg and add sub", "test_neg", true);
         check("Drop TestSum", "TestSum", true);
-        check("test_neg 테스트를 삭제해줘", "test_neg", true);
+        check("test_neg 테스트를 삭제해줘", "Calc > test_neg", true);
+        check("`test_neg`를 제거하세요", "Calc > test_neg", true);
+        check("test_neg의 버그를 제거해줘", "Calc > test_neg", false);
         check("Remove neg", "test_neg", false);
         check("Do not remove test_neg", "test_neg", false);
         check("Fix test_neg", "test_neg", false);
         check("Remove test_neg", "test_negative", false);
         check("Remove all the tests", "test_neg", false);
-        check("Get rid of test_neg", "Calc.test_neg", true);
-        check("Remove the class OldTests from t/test_old.py", "OldTests.test_neg", true);
+        check("Get rid of test_neg", "Calc > test_neg", true);
+        check("Remove the class OldTests from t/test_old.py", "OldTests > test_neg", true);
         check("Delete the flaky unit test of neg", "test_neg", true);
         check("`test_neg` should be removed", "test_neg", true);
     }

@@ -19,6 +19,9 @@ use crate::facts::{FunctionNode, SourceSide, attributes, is_comment, tokens};
 use moai_base::path::RelPath;
 use moai_scan::syntax::{ScanLanguage, SyntaxNode};
 
+/// Between the names of the groups around a test, and its own.
+pub(super) const GROUP_SEPARATOR: &str = " > ";
+
 pub(super) struct TestCase<'t> {
     pub(super) path: &'t RelPath,
     /// Qualified by the names of its groups.
@@ -97,7 +100,7 @@ impl TestRows {
 impl TestCase<'_> {
     /// Its own name without those around it.
     pub(super) fn simple_name(&self) -> &str {
-        self.name.rsplit(" > ").next().unwrap_or(&self.name)
+        self.name.rsplit(GROUP_SEPARATOR).next().unwrap_or(&self.name)
     }
 
     /// Number of subtests written in it in sequence.
@@ -480,7 +483,7 @@ fn parts(node: SyntaxNode<'_>) -> Vec<SyntaxNode<'_>> {
 
 /// The displayed name of a test, with its groups.
 fn qualified(names: &[String]) -> String {
-    names.join(" > ")
+    names.join(GROUP_SEPARATOR)
 }
 
 /// The text of the tokens of a node without white space.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::goal::words;
-use super::inventory::TestCase;
+use super::inventory::{GROUP_SEPARATOR, TestCase};
 use crate::SourceChange;
 use moai_base::limits::GUARD_SIMILAR_TESTS_MAX;
 
@@ -148,7 +148,7 @@ fn is_nearly(one: &str, two: &str) -> bool {
 
 /// True if a short name, such as `test_fail`, is in two groups with different tests.
 fn is_namesake(one: &TestCase<'_>, two: &TestCase<'_>) -> bool {
-    let group = |name: &str| name.rsplit_once(" > ").map(|(group, _)| group.to_owned());
+    let group = |name: &str| name.rsplit_once(GROUP_SEPARATOR).map(|(group, _)| group.to_owned());
     let (left, right) = (group(&one.name), group(&two.name));
     let is_short = words(one.simple_name()).count() < SPEAKING_WORDS_MIN;
     is_short && left.is_some() && right.is_some() && left != right && !calls_the_same(one, two)

@@ -53,7 +53,8 @@ impl FileStamp {
         is_same && self.changed_ns != earlier.changed_ns
     }
 
-    /// True if entries came into a folder or left it since an earlier look, or another folder stands there.
+    /// True if entries were added to a folder or removed from it since an earlier look, or if the path leads to a
+    /// different folder now.
     #[must_use]
     pub fn holds_others_since(&self, earlier: &Self) -> bool {
         (self.inode, self.modified_ns) != (earlier.inode, earlier.modified_ns)
