@@ -1,8 +1,8 @@
-//! Exits in test code that are reached only in a child process: a test starts its own program
-//! again, and an environment variable or an argument marks the child.
+//! Exits in test code that the process of the tests never reaches: a test starts its own program again, as a
+//! child or a worker, and an environment variable, an argument or the runtime marks the other process.
 
 use super::blocks::statements;
-use super::facts::SourceSide;
+use super::facts::{SourceSide, is_function, normal};
 use moai_scan::syntax::SyntaxNode;
 
 /// Which process reaches a statement of a test.
@@ -18,14 +18,23 @@ pub(super) enum ReachingProcess {
     Any,
 }
 
-/// A condition's requirement on the environment or the arguments.
+/// A requirement on the way to a statement.
+enum Requirement<'t> {
+    /// A condition must hold, or must not.
+    Condition { node: SyntaxNode<'t>, holds: bool },
+    /// A value must be one of some patterns, or none of them.
+    Value { value: SyntaxNode<'t>, patterns: Vec<SyntaxNode<'t>>, is_one: bool },
+}
+
+/// A requirement on the environment, the arguments or the kind of the process.
+#[derive(Clone, Copy)]
 struct ProcessQuestion<'t> {
     name: &'t str,
     /// True if the name must be set, or not set.
     is_set: bool,
 }
 
-/// Before the name of a variable or around an argument.
+/// Before the name of a variable.
 const QUESTIONS: &[&str] = &[
     "Environment.GetEnvironmentVariable(",
     "System.getenv(",
@@ -39,8 +48,14 @@ const QUESTIONS: &[&str] = &[
     "process.env.",
     "process.env[",
 ];
-const ARGUMENTS: &[&str] = &["os.Args", "process.argv", "sys.argv"];
-/// Functions that start a program.
+/// Arguments of the program, those that every program has left out.
+const ARGUMENTS: &[&str] = &["env::args", "os.Args", "process.argv", "sys.argv"];
+const USUAL_ARGUMENTS: &[&str] =
+    &["os.Args[0]", "process.argv[0]", "process.argv[1]", "sys.argv[0]"];
+/// What a runtime says about a worker, and about the process that started it.
+const WORKERS: &[&str] = &["isWorker"];
+const STARTERS: &[&str] = &["isMainThread", "isMaster", "isPrimary"];
+/// Functions that start a program or a worker.
 const STARTS: &[&str] = &[
     "Command::new",
     "Popen(",
@@ -48,6 +63,7 @@ const STARTS: &[&str] = &[
     "exec.Command",
     "execFile",
     "fork(",
+    "new Worker(",
     "spawn",
     "subprocess.",
 ];
@@ -56,66 +72,89 @@ const USUAL: &[&str] =
     &["CI", "HOME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "TERM", "TMPDIR", "USER"];
 
 pub(super) fn reaching(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> ReachingProcess {
-    let conditions = conditions(node);
-    let asked = conditions.iter().find_map(|(condition, holds)| question(condition, *holds));
-    let Some(asked) = asked else { return ReachingProcess::Any };
-    if !asked.is_set {
-        return ReachingProcess::Unasked;
-    }
-    let text = side.root.text();
-    let is_own = USUAL.contains(&asked.name)
-        || [format!("Setenv(\"{}\"", asked.name), format!("set_var(\"{}\"", asked.name)]
-            .iter()
-            .any(|set| text.contains(set))
-        || [format!("os.environ[\"{}\"] =", asked.name), format!("process.env.{} =", asked.name)]
-            .iter()
-            .any(|set| {
-                text.match_indices(set).any(|(at, _)| !text[at + set.len()..].starts_with('='))
-            });
-    if is_own {
+    let asked = questions(node);
+    let Some(marked) = asked.iter().find(|it| it.is_set) else {
+        return if asked.is_empty() { ReachingProcess::Any } else { ReachingProcess::Unasked };
+    };
+    let setters = setters(side, marked.name);
+    // A test may set the variable for the child that it starts, where the tests do not see it.
+    let is_seen = setters.iter().any(|it| !is_set_for_child(side, *it, node));
+    if USUAL.contains(&marked.name) || is_seen {
         return ReachingProcess::Any;
     }
+    let text = side.root.text();
     let is_started = STARTS.iter().any(|start| text.contains(start));
-    if is_started && is_handed_on(text, asked.name) {
-        ReachingProcess::Child
-    } else {
-        ReachingProcess::Asked
-    }
+    let is_handed_on =
+        || is_of_runtime(marked.name) || !setters.is_empty() || is_handed_on(text, marked.name);
+    if is_started && is_handed_on() { ReachingProcess::Child } else { ReachingProcess::Asked }
 }
 
-/// The conditions under which a node is reached; true for those that must hold.
-fn conditions(node: SyntaxNode<'_>) -> Vec<(&str, bool)> {
+/// True if only a worker reaches a statement.
+pub(super) fn is_of_worker(node: SyntaxNode<'_>) -> bool {
+    questions(node).iter().any(|it| it.is_set && is_of_runtime(it.name))
+}
+
+/// True if a statement is reached only where its module of JavaScript is the program.
+pub(super) fn is_of_main_part(node: SyntaxNode<'_>) -> bool {
+    let asks = ["require.main", "import.meta.main", "import.meta.url"];
+    requirements(node).iter().any(|required| match required {
+        Requirement::Condition { node, holds } => {
+            let text = node.text();
+            asks.iter().any(|it| text.contains(it)) && text.contains('!') != *holds
+        }
+        Requirement::Value { .. } => false,
+    })
+}
+
+fn questions(node: SyntaxNode<'_>) -> Vec<ProcessQuestion<'_>> {
+    let required = requirements(node);
+    let asked = required.iter().filter_map(|required| match required {
+        Requirement::Condition { node, holds } => question(*node, *holds),
+        Requirement::Value { value, patterns, is_one } => value_question(*value, patterns, *is_one),
+    });
+    asked.collect()
+}
+
+fn is_of_runtime(name: &str) -> bool {
+    WORKERS.contains(&name) || STARTERS.contains(&name)
+}
+
+/// The requirements under which a node is reached.
+fn requirements(node: SyntaxNode<'_>) -> Vec<Requirement<'_>> {
     let mut found = Vec::new();
     let mut inner = node;
     for around in node.ancestors() {
+        let is_at = |field: &str| around.field(field) == Some(inner);
         match around.kind() {
-            "if_statement" | "if_expression" | "elif_clause" => {
-                if around.field("consequence") == Some(inner) {
-                    found.extend(condition_of(around).map(|it| (it, true)));
-                } else if around.field("alternative") == Some(inner) {
-                    found.extend(condition_of(around).map(|it| (it, false)));
-                }
+            "if_statement" | "if_expression" | "elif_clause" | "ternary_expression" => {
+                let holds = is_at("consequence").then_some(true);
+                let holds = holds.or_else(|| is_at("alternative").then_some(false));
+                let condition = around.field("condition").zip(holds);
+                found.extend(condition.map(|(node, holds)| Requirement::Condition { node, holds }));
+            }
+            "binary_expression" | "boolean_operator" if is_at("right") => {
+                let holds = operator(around).and_then(|it| match it {
+                    "&&" | "and" => Some(true),
+                    "||" | "or" => Some(false),
+                    _ => None,
+                });
+                let left = around.field("left").zip(holds);
+                found.extend(left.map(|(node, holds)| Requirement::Condition { node, holds }));
             }
             "block" | "statement_block" | "statement_list" | "module" | "program" => {
                 let before = around.named_children().into_iter().take_while(|it| *it != inner);
-                found.extend(before.filter_map(ending_condition).map(|it| (it, false)));
+                let ending = before.filter_map(ending_condition);
+                found.extend(ending.map(|node| Requirement::Condition { node, holds: false }));
             }
-            _ => {}
+            _ => found.extend(required_by_case(around)),
         }
         inner = around;
     }
     found
 }
 
-/// The condition of an `if`, with Go's initialization before it.
-fn condition_of(node: SyntaxNode<'_>) -> Option<&str> {
-    let condition = node.field("condition")?;
-    let start = node.field("initializer").unwrap_or(condition).bytes().start - node.bytes().start;
-    node.text().get(start..condition.bytes().end - node.bytes().start)
-}
-
 /// The condition of an `if` that leaves its function when it holds.
-fn ending_condition(node: SyntaxNode<'_>) -> Option<&str> {
+fn ending_condition(node: SyntaxNode<'_>) -> Option<SyntaxNode<'_>> {
     let node = match node.kind() {
         "expression_statement" => node.named_children().first().copied()?,
         _ => node,
@@ -125,42 +164,248 @@ fn ending_condition(node: SyntaxNode<'_>) -> Option<&str> {
     {
         return None;
     }
-    let last = statements(node.field("consequence")?).pop()?;
-    condition_of(node).filter(|_| last.text().starts_with("return"))
+    let consequence = node.field("consequence")?;
+    let last = statements(consequence).pop();
+    let is_return = |node: SyntaxNode<'_>| node.text().starts_with("return");
+    node.field("condition").filter(|_| is_return(consequence) || last.is_some_and(is_return))
+}
+
+const CASES: &[&str] = &[
+    "case_clause",
+    "default_case",
+    "expression_case",
+    "match_arm",
+    "switch_case",
+    "switch_default",
+];
+
+/// What a case of a `switch` or `match` requires.
+fn required_by_case(case: SyntaxNode<'_>) -> Option<Requirement<'_>> {
+    if !CASES.contains(&case.kind()) {
+        return None;
+    }
+    let is_choice = |it: &SyntaxNode<'_>| {
+        matches!(
+            it.kind(),
+            "expression_switch_statement"
+                | "match_expression"
+                | "match_statement"
+                | "switch_statement"
+        )
+    };
+    let choice = case.ancestors().find(is_choice)?;
+    let siblings = case.parent()?.named_children().into_iter();
+    let all: Vec<SyntaxNode<'_>> = siblings.filter(|it| CASES.contains(&it.kind())).collect();
+    let at = all.iter().position(|it| *it == case)?;
+    // What falls through to it comes with it.
+    let first = all[..at].iter().rposition(|it| !falls_through(*it)).map_or(0, |it| it + 1);
+    let is_one = !all[first..=at].iter().any(|it| is_default(*it));
+    let own: Vec<SyntaxNode<'_>> = if is_one {
+        all[first..=at].iter().flat_map(|it| patterns(*it)).collect()
+    } else {
+        let others = all[..first].iter().chain(&all[at + 1..]);
+        others.flat_map(|it| patterns(*it)).collect()
+    };
+    match (choice.field("value").or_else(|| choice.field("subject")), own.as_slice()) {
+        (Some(value), _) => Some(Requirement::Value { value, patterns: own, is_one }),
+        (None, [node]) => Some(Requirement::Condition { node: *node, holds: is_one }),
+        (None, _) => None,
+    }
+}
+
+/// True if a case of JavaScript continues with the next one.
+fn falls_through(case: SyntaxNode<'_>) -> bool {
+    let last = case.named_children().pop().map_or("", SyntaxNode::kind);
+    let is_end = matches!(
+        last,
+        "break_statement" | "return_statement" | "throw_statement" | "statement_block"
+    );
+    case.kind().starts_with("switch_") && !is_end
+}
+
+fn is_default(case: SyntaxNode<'_>) -> bool {
+    let is_any = |pattern: SyntaxNode<'_>| {
+        pattern.text() == "_" || pattern.kind() == "identifier" && case.kind() == "match_arm"
+    };
+    matches!(case.kind(), "default_case" | "switch_default")
+        || patterns(case).iter().any(|it| is_any(*it))
+}
+
+/// The values of a case.
+fn patterns(case: SyntaxNode<'_>) -> Vec<SyntaxNode<'_>> {
+    match case.kind() {
+        "expression_case" => {
+            case.field("value").map(SyntaxNode::named_children).unwrap_or_default()
+        }
+        "switch_case" => case.field("value").into_iter().collect(),
+        "match_arm" => {
+            let pattern = case.field("pattern").and_then(|it| it.named_children().first().copied());
+            // `_` is no node of its own.
+            pattern.or_else(|| case.field("pattern")).into_iter().collect()
+        }
+        "case_clause" => {
+            let children = case.named_children().into_iter();
+            children.filter(|it| it.kind() == "case_pattern").collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// A condition's requirement on the process, if it must or must not hold.
-fn question(condition: &str, holds: bool) -> Option<ProcessQuestion<'_>> {
-    let (all, any) = (["&&", " and "], ["||", " or "]);
-    let (joined, other) = if holds { (all, any) } else { (any, all) };
-    if other.iter().any(|word| condition.contains(word)) {
-        return None;
+fn question(node: SyntaxNode<'_>, holds: bool) -> Option<ProcessQuestion<'_>> {
+    let children = node.named_children();
+    match (node.kind(), children.as_slice()) {
+        ("parenthesized_expression", [inner]) => question(*inner, holds),
+        ("not_operator", [inner]) => question(*inner, !holds),
+        ("unary_expression" | "prefix_unary_expression", [inner])
+            if node.text().starts_with('!') =>
+        {
+            question(*inner, !holds)
+        }
+        ("let_condition", _) => {
+            let (value, pattern) = node.field("value").zip(node.field("pattern"))?;
+            value_question(value, &[pattern], holds)
+        }
+        ("binary_expression" | "boolean_operator" | "comparison_operator", [left, right]) => {
+            let equality = |is_one: bool| {
+                let in_order = value_question(*left, &[*right], is_one);
+                in_order.or_else(|| value_question(*right, &[*left], is_one))
+            };
+            match operator(node)? {
+                "&&" | "and" => {
+                    joined_question(question(*left, holds), question(*right, holds), holds)
+                }
+                "||" | "or" => {
+                    joined_question(question(*left, holds), question(*right, holds), !holds)
+                }
+                "==" | "===" => equality(holds),
+                "!=" | "!==" => equality(!holds),
+                "in" => membership(*left, *right, holds),
+                "not in" => membership(*left, *right, !holds),
+                _ => None,
+            }
+        }
+        ("identifier", _) => {
+            plain_question(node, holds).or_else(|| question(value_of(node)?, holds))
+        }
+        _ => plain_question(node, holds),
     }
-    let mut parts = condition.split(joined[0]).flat_map(|part| part.split(joined[1]));
-    let asked = parts.find_map(single_question)?;
-    Some(ProcessQuestion { is_set: asked.is_set == holds, ..asked })
 }
 
-fn single_question(part: &str) -> Option<ProcessQuestion<'_>> {
-    let part = part.trim();
-    let is_negated = part.starts_with('!')
-        || part.trim_start_matches('(').starts_with("not ")
-        || ["; !ok", ".is_err()", ".is_none()"].iter().any(|end| part.ends_with(end));
-    let differs = part.split_once("!=");
-    let (left, right) = differs.or_else(|| part.split_once("==")).unwrap_or((part, ""));
-    let right = right.trim_start_matches('=').trim();
-    let value = quoted(right);
-    let is_absent = value == Some("") || matches!(right, "undefined" | "null" | "nil" | "None");
-    let name = if ARGUMENTS.iter().any(|it| left.contains(it)) {
-        value.or_else(|| quoted(left))?
+/// The requirement of two conditions, of which both count or one is enough.
+fn joined_question<'t>(
+    left: Option<ProcessQuestion<'t>>,
+    right: Option<ProcessQuestion<'t>>,
+    both_count: bool,
+) -> Option<ProcessQuestion<'t>> {
+    if both_count {
+        return if left.is_some_and(|it| it.is_set) { left } else { right.or(left) };
+    }
+    let (left, right) = left.zip(right)?;
+    Some(if left.is_set { right } else { left })
+}
+
+/// The value of a name that is given one once: before a condition of Go, in its function, or in its file.
+fn value_of(name: SyntaxNode<'_>) -> Option<SyntaxNode<'_>> {
+    let scopes = name.ancestors().filter_map(|around| match around.kind() {
+        "if_statement" => around.field("initializer"),
+        _ => (is_function(around) || around.parent().is_none()).then_some(around),
+    });
+    let values = scopes.map(|scope| values_below(scope, name.text()));
+    let values = values.into_iter().find(|values| !values.is_empty())?;
+    let [value] = values.as_slice() else { return None };
+    (value.bytes().end <= name.bytes().start).then_some(*value)
+}
+
+/// The values that a name is given below a node.
+fn values_below<'t>(scope: SyntaxNode<'t>, name: &str) -> Vec<SyntaxNode<'t>> {
+    let mut found = Vec::new();
+    scope.walk(&mut |node| {
+        let target = ["left", "name", "pattern"].iter().find_map(|field| node.field(field));
+        let value = ["right", "value"].iter().find_map(|field| node.field(field));
+        let is_condition = matches!(
+            node.kind(),
+            "binary_expression"
+                | "boolean_operator"
+                | "keyword_argument"
+                | "let_condition"
+                | "pair"
+        );
+        if let Some((target, value)) = target.zip(value).filter(|_| !is_condition) {
+            let is_own = |it: &SyntaxNode<'_>| it.text() == name;
+            if is_own(&target) || target.named_children().iter().any(is_own) {
+                let one = value.named_children().first().copied();
+                found.extend(if value.kind() == "expression_list" { one } else { Some(value) });
+            }
+        }
+        true
+    });
+    found
+}
+
+fn operator(node: SyntaxNode<'_>) -> Option<&str> {
+    let operator = node.field("operator").or_else(|| node.field("operators"))?;
+    Some(operator.text())
+}
+
+/// The requirement of a value that must be one of some patterns, or none of them.
+fn value_question<'t>(
+    value: SyntaxNode<'t>,
+    patterns: &[SyntaxNode<'t>],
+    is_one: bool,
+) -> Option<ProcessQuestion<'t>> {
+    let is_absent = patterns.iter().any(|it| is_absence(it.text()));
+    let value = value_of(value).filter(|_| value.kind() == "identifier").unwrap_or(value);
+    let name = if is_argument(value.text()) {
+        let quoted = patterns.iter().find_map(|it| quoted(it.text()));
+        quoted.or_else(|| self::quoted(value.text()))?
     } else {
-        let (at, start) = QUESTIONS.iter().find_map(|it| Some((left.find(it)?, it)))?;
-        let rest = left[at + start.len()..].trim_start_matches(['"', '\'', '`']);
-        let end = rest.find(|it: char| !it.is_alphanumeric() && it != '_');
-        &rest[..end.unwrap_or(rest.len())]
+        asked_name(value.text())?
     };
-    let is_set = (differs.is_some() == is_absent) != is_negated;
-    (!name.is_empty()).then_some(ProcessQuestion { name, is_set })
+    Some(ProcessQuestion { name, is_set: is_one != is_absent })
+}
+
+/// `"X" in os.environ`
+fn membership<'t>(
+    element: SyntaxNode<'t>,
+    list: SyntaxNode<'t>,
+    is_set: bool,
+) -> Option<ProcessQuestion<'t>> {
+    let is_asked = list.text() == "os.environ" || is_argument(list.text());
+    let name = quoted(element.text()).filter(|_| is_asked)?;
+    Some(ProcessQuestion { name, is_set })
+}
+
+/// The requirement of an expression that is true where its variable or argument is set.
+fn plain_question(node: SyntaxNode<'_>, holds: bool) -> Option<ProcessQuestion<'_>> {
+    let text = node.text();
+    let last = text.rsplit('.').next().unwrap_or(text);
+    if is_of_runtime(last) {
+        return Some(ProcessQuestion { name: last, is_set: WORKERS.contains(&last) == holds });
+    }
+    let is_negated = [".is_err", ".is_none"].iter().any(|word| text.contains(word));
+    let name = if is_argument(text) { quoted(text) } else { asked_name(text) };
+    Some(ProcessQuestion { name: name?, is_set: is_negated != holds })
+}
+
+fn is_argument(text: &str) -> bool {
+    ARGUMENTS.iter().any(|it| text.contains(it))
+        && !USUAL_ARGUMENTS.iter().any(|it| text.contains(it))
+}
+
+/// The name of the environment variable that a text asks for.
+fn asked_name(text: &str) -> Option<&str> {
+    let (at, start) = QUESTIONS.iter().find_map(|it| Some((text.find(it)?, it)))?;
+    let rest = text[at + start.len()..].trim_start_matches(['"', '\'', '`']);
+    let end = rest.find(|it: char| !it.is_alphanumeric() && it != '_').unwrap_or(rest.len());
+    Some(&rest[..end]).filter(|name| !name.is_empty())
+}
+
+/// True for the value that a variable has where nothing sets it.
+fn is_absence(text: &str) -> bool {
+    matches!(text, "undefined" | "null" | "nil" | "None")
+        || text.starts_with("Err(")
+        || quoted(text) == Some("")
 }
 
 /// The first text in quotes.
@@ -169,6 +414,67 @@ fn quoted(text: &str) -> Option<&str> {
     let quote = text[start..].chars().next()?;
     let rest = &text[start + 1..];
     rest.find(quote).map(|end| &rest[..end])
+}
+
+/// The calls and assignments that set a variable in the process that runs them.
+fn setters<'t>(side: &SourceSide<'t>, name: &str) -> Vec<SyntaxNode<'t>> {
+    let mut found = Vec::new();
+    side.root.walk(&mut |node| {
+        found.extend(Some(node).filter(|it| sets(*it, name)));
+        true
+    });
+    found
+}
+
+fn sets(node: SyntaxNode<'_>, name: &str) -> bool {
+    let is_name = |text: &str| text.trim_matches(['"', '\'', '`']) == name;
+    let text = |field: &str| node.field(field).map_or("", SyntaxNode::text);
+    match node.kind() {
+        "call_expression" => {
+            let is_setter = ["Setenv", "set_var"].iter().any(|it| text("function").ends_with(it));
+            let arguments = node.field("arguments").map(SyntaxNode::named_children);
+            is_setter && arguments.is_some_and(|it| it.first().is_some_and(|it| is_name(it.text())))
+        }
+        "assignment" | "assignment_expression" => {
+            let left = text("left")
+                .strip_prefix("os.environ")
+                .or(text("left").strip_prefix("process.env"));
+            left.is_some_and(|left| is_name(left.trim_matches(['.', '[', ']'])))
+        }
+        _ => false,
+    }
+}
+
+/// Calls that take a variable back, or take it back themselves when the test is over.
+const TAKES_BACK: &[&str] = &[
+    "Unsetenv(",
+    "t.Setenv(",
+    "delete process.env",
+    "del os.environ",
+    "environ.pop(",
+    "remove_var(",
+];
+
+/// True if a test sets a variable where it starts a child, and the exit has passed by then or comes when the
+/// variable is gone again.
+fn is_set_for_child(side: &SourceSide<'_>, setter: SyntaxNode<'_>, exit: SyntaxNode<'_>) -> bool {
+    let name_at =
+        |node| side.function_at(node).map(|it| it.name.rsplit('.').next().unwrap_or_default());
+    let is_early = |name: Option<&str>| matches!(name, Some("TestMain" | "init"));
+    let Some(around) = function_around(setter) else { return false };
+    let is_first = function_around(exit).is_none() || is_early(name_at(exit));
+    let calls_exit =
+        name_at(exit).is_some_and(|name| normal(around).contains(&format!("{name} (")));
+    let has = |words: &[&str]| words.iter().any(|word| around.text().contains(word));
+    has(STARTS)
+        && !is_early(name_at(setter))
+        && !exit.ancestors().any(|it| it == around)
+        && !calls_exit
+        && (is_first || has(TAKES_BACK))
+}
+
+fn function_around(node: SyntaxNode<'_>) -> Option<SyntaxNode<'_>> {
+    node.ancestors().find(|it| is_function(*it))
 }
 
 /// True if a name is used elsewhere than in questions.

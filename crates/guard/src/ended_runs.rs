@@ -3,11 +3,13 @@
 //! one: while a module is loaded, in a function that returns a result, in a panic hook.
 
 use super::blocks::statements;
-use super::facts::{FunctionNode, SourceSide, is_string};
+use super::child_exits::{is_of_main_part, is_of_worker};
+use super::facts::{FunctionNode, SourceSide, is_function, is_string};
 use moai_scan::syntax::{ScanLanguage, SyntaxNode};
 
 pub(super) const ENDS: &str =
     "this ends the run of the tests that load or call it, with success: return or fail instead";
+pub(super) const ENDS_RESULT: &str = "this ends the run of the tests that call it, with success, in place of a result: return or fail instead";
 pub(super) const ENDS_ALONE: &str = "this ends the run of the tests that call it, with success, in place of its result: return or fail instead";
 pub(super) const ENDS_IN_PLACE: &str =
     "this ends the run of the tests that load it, with success, in place of what it exported";
@@ -23,24 +25,28 @@ const TEST_RUNNERS: &[&str] = &["doctest", "nose", "nose2", "pytest", "unittest"
 
 /// The fault of a call that ends the process with success, outside of tests.
 pub(super) fn ending(side: &SourceSide<'_>, call: SyntaxNode<'_>) -> Option<&'static str> {
-    if is_entry_point(side) {
+    let function = side.function_at(call);
+    let is_of_program = is_program(side)
+        || is_of_main_part(call)
+        || has_main_part(side) && function.is_some()
+        || is_of_worker(call);
+    if is_of_program {
         return None;
     }
-    let function = side.function_at(call);
-    let is_wrong = match side.language {
-        ScanLanguage::Go => is_in_init(function) || has_result(side, function, call),
-        ScanLanguage::Rust => is_in_panic_hook(call) || has_result(side, function, call),
+    let ends_load = match side.language {
+        ScanLanguage::Go => is_in_init(function),
+        ScanLanguage::Rust => is_in_panic_hook(call),
         ScanLanguage::Python => is_when_loaded(call),
-        _ if is_javascript(side) => {
-            exports(side) && (is_when_loaded(call) || may_end_load(call))
-                || has_result(side, function, call)
-        }
+        _ if is_javascript(side) => exports(side) && may_end_load(side, call),
         _ => false,
     };
-    if is_wrong {
+    if ends_load {
         return Some(ENDS);
     }
-    if is_javascript(side) && is_when_loaded(call) {
+    if side.language != ScanLanguage::Python && has_result(side, function, call) {
+        return Some(ENDS_RESULT);
+    }
+    if is_javascript(side) && may_end_load(side, call) {
         return Some(ENDS_IN_PLACE);
     }
     function.is_some_and(|it| statements(it.body).len() == 1).then_some(ENDS_ALONE)
@@ -48,7 +54,7 @@ pub(super) fn ending(side: &SourceSide<'_>, call: SyntaxNode<'_>) -> Option<&'st
 
 /// True if a function of this name has a result.
 pub(super) fn had_result(side: &SourceSide<'_>, name: &str) -> bool {
-    side.function(name).is_some_and(|function| returns_value(function))
+    side.function(name).is_some_and(|function| is_for_result(side, function))
 }
 
 /// The fault of a call of the function behind `process.exit`.
@@ -75,8 +81,13 @@ pub(super) fn argument_change(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> Op
     is_wrong.then_some(ARGUMENTS)
 }
 
-/// True if a file is a program: by its package or name, its first line, or a main part.
+/// True if a file is a program, or has a main part.
 pub(super) fn is_entry_point(side: &SourceSide<'_>) -> bool {
+    is_program(side) || has_main_part(side)
+}
+
+/// True if a file is a program: by its package or name, or its first line.
+fn is_program(side: &SourceSide<'_>) -> bool {
     let path = side.path.as_str();
     let name = path.rsplit('/').next().unwrap_or(path);
     let text = side.root.text();
@@ -91,33 +102,77 @@ pub(super) fn is_entry_point(side: &SourceSide<'_>) -> bool {
             }
             ScanLanguage::Rust => matches!(name, "main.rs" | "build.rs"),
             ScanLanguage::Python => name == "__main__.py",
-            _ => text.contains("require.main") || text.contains("import.meta.main"),
+            _ => false,
         }
+}
+
+/// True if a module of JavaScript has a part that runs when it is the program.
+fn has_main_part(side: &SourceSide<'_>) -> bool {
+    let text = side.root.text();
+    is_javascript(side) && (text.contains("require.main") || text.contains("import.meta.main"))
 }
 
 /// True if a node always runs when its module is loaded.
 fn is_when_loaded(node: SyntaxNode<'_>) -> bool {
-    node.ancestors().all(|around| {
-        matches!(
-            around.kind(),
-            "module"
-                | "program"
-                | "expression_statement"
-                | "try_statement"
-                | "statement_block"
-                | "block"
-        )
-    })
+    node.ancestors().all(is_always_run)
 }
 
-/// True if a node may run when its module is loaded, under a condition, and says nothing.
-fn may_end_load(node: SyntaxNode<'_>) -> bool {
+/// True if a node may run when its module of JavaScript is loaded. Under a condition, or in a function that
+/// the module calls, it may not say anything.
+fn may_end_load(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
+    let called = side.function_at(node).filter(|it| is_called_when_loaded(side, it.node));
     let is_reached = |around: SyntaxNode<'_>| {
-        let kind = around.kind();
-        matches!(kind, "else_clause" | "expression_statement" | "if_statement" | "program")
-            || kind == "statement_block"
+        let is_choice = matches!(
+            around.kind(),
+            "binary_expression" | "else_clause" | "if_statement" | "ternary_expression"
+        );
+        is_choice
+            || is_always_run(around)
+            || called.is_some_and(|it| it.node == around)
+            || is_run_at_once(around)
     };
-    node.ancestors().all(is_reached) && !says_something(node)
+    is_when_loaded(node) || node.ancestors().all(is_reached) && !says_something(node)
+}
+
+/// True if what is in a node runs when the node is reached.
+fn is_always_run(node: SyntaxNode<'_>) -> bool {
+    matches!(
+        node.kind(),
+        "module"
+            | "program"
+            | "expression_statement"
+            | "try_statement"
+            | "statement_block"
+            | "block"
+            | "parenthesized_expression"
+    )
+}
+
+/// True for a function that is called where it is written, or handed to the next round of events, and for
+/// that call.
+fn is_run_at_once(node: SyntaxNode<'_>) -> bool {
+    let is_immediate = |call: SyntaxNode<'_>| {
+        let called = call.field("function").map_or("", SyntaxNode::text);
+        let is_timer =
+            matches!(called, "process.nextTick" | "queueMicrotask" | "setImmediate" | "setTimeout");
+        call.kind() == "call_expression" && (is_timer || called.starts_with('('))
+    };
+    match node.kind() {
+        "arguments" => node.parent().is_some_and(is_immediate),
+        "arrow_function" | "function_expression" => node
+            .ancestors()
+            .find(|it| !matches!(it.kind(), "arguments" | "parenthesized_expression"))
+            .is_some_and(is_immediate),
+        _ => is_immediate(node),
+    }
+}
+
+/// True if a module of JavaScript calls a function when it is loaded, and not as the program.
+fn is_called_when_loaded(side: &SourceSide<'_>, function: SyntaxNode<'_>) -> bool {
+    let name = function.field("name").map_or("", SyntaxNode::text);
+    let calls = side.root.descendants().into_iter().filter(|it| it.kind() == "call_expression");
+    let mut own = calls.filter(|it| it.field("function").is_some_and(|it| it.text() == name));
+    own.any(is_when_loaded)
 }
 
 fn is_javascript(side: &SourceSide<'_>) -> bool {
@@ -151,37 +206,25 @@ fn has_result(
     function: Option<&FunctionNode<'_>>,
     call: SyntaxNode<'_>,
 ) -> bool {
-    let Some(function) = function else { return false };
-    let is_own = !call.ancestors().take_while(|it| *it != function.node).any(is_function);
-    let is_typed = match side.language {
+    function.is_some_and(|function| {
+        let is_own = !call.ancestors().take_while(|it| *it != function.node).any(is_function);
+        is_own && is_for_result(side, function) && !says_something(call)
+    })
+}
+
+/// True if a function has a declared result, or returns a value.
+fn is_for_result(side: &SourceSide<'_>, function: &FunctionNode<'_>) -> bool {
+    match side.language {
         ScanLanguage::Go => function.node.field("result").is_some(),
         ScanLanguage::Rust => {
             function.node.field("return_type").is_some_and(|it| it.text().trim() != "!")
         }
-        _ => returns_value(function),
-    };
-    is_own && is_typed && !says_something(call)
-}
-
-/// True if a function without a declared result returns a value.
-fn returns_value(function: &FunctionNode<'_>) -> bool {
-    function.body.descendants().iter().any(|it| {
-        it.kind() == "return_statement"
-            && !it.named_children().is_empty()
-            && !it.ancestors().take_while(|at| *at != function.node).any(is_function)
-    })
-}
-
-fn is_function(node: SyntaxNode<'_>) -> bool {
-    matches!(
-        node.kind(),
-        "arrow_function"
-            | "closure_expression"
-            | "func_literal"
-            | "function_declaration"
-            | "function_expression"
-            | "method_definition"
-    )
+        _ => function.body.descendants().iter().any(|it| {
+            it.kind() == "return_statement"
+                && !it.named_children().is_empty()
+                && !it.ancestors().take_while(|at| *at != function.node).any(is_function)
+        }),
+    }
 }
 
 /// True if a call ends a program that was asked for help, or follows something that is printed.

@@ -130,6 +130,11 @@ pub(super) fn is_number(node: SyntaxNode<'_>) -> bool {
     )
 }
 
+/// True if a node is a function, with or without a name.
+pub(super) fn is_function(node: SyntaxNode<'_>) -> bool {
+    FUNCTIONS.contains(&node.kind())
+}
+
 /// True if the guard supports a language.
 pub(super) fn is_known(language: ScanLanguage) -> bool {
     matches!(

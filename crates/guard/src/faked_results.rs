@@ -4,7 +4,7 @@
 use super::blocks::{is_class, statements};
 use super::child_exits::{ReachingProcess, reaching};
 use super::ended_runs;
-use super::facts::{ParsedFiles, SourceSide, attributes, normal};
+use super::facts::{FunctionNode, ParsedFiles, SourceSide, attributes, normal};
 use super::new_occurrences::{NewOccurrence, NodeOccurrence, new_occurrences, occurrences};
 use super::{Detection, GuardInput};
 use moai_base::finding::Severity;
@@ -103,14 +103,14 @@ const PLAIN_ENCODINGS: &[&str] =
 const EQUALITY: &[&str] = &["Equal", "Equals", "__eq__", "eq", "equals", "isEqual"];
 
 pub(super) fn fake_hits(_: &GuardInput<'_>, files: &ParsedFiles<'_>) -> Vec<Detection> {
-    new_occurrences(files, fakes).iter().filter_map(hit).collect()
+    new_occurrences(files, fakes).iter().filter_map(|new| hit(new, files)).collect()
 }
 
 fn fakes<'t>(side: &SourceSide<'t>) -> Vec<NodeOccurrence<'t>> {
     occurrences(side, |node| fake(side, node).map(|what| format!("{what}\0{}", normal(node))))
 }
 
-fn hit(new: &NewOccurrence<'_, '_>) -> Option<Detection> {
+fn hit(new: &NewOccurrence<'_, '_>, files: &ParsedFiles<'_>) -> Option<Detection> {
     let (what, text) = new.occurrence.key.split_once('\0')?;
     let name = new.side.function_at(new.occurrence.node).map(|it| it.name.as_str());
     let was_there = || {
@@ -123,11 +123,18 @@ fn hit(new: &NewOccurrence<'_, '_>) -> Option<Detection> {
     // types.
     let may_be = new.side.language == ScanLanguage::Rust
         || new.side.is_test_at(new.occurrence.node.bytes().start);
-    let had_result = || {
-        let before = new.file.before.as_ref();
-        before.is_some_and(|before| name.is_some_and(|name| ended_runs::had_result(before, name)))
+    let had_result = |name: &str| files.before().any(|it| ended_runs::had_result(it, name));
+    // A result is lost in a function that had one, or that such a function calls.
+    let loses_result = || {
+        let simple = name?.rsplit('.').next()?;
+        let call = format!("{simple} (");
+        let calls =
+            |it: &FunctionNode<'_>| had_result(&it.name) && it.normal_body().contains(&call);
+        Some(had_result(name?) || new.side.functions.iter().any(calls))
     };
-    if what == ended_runs::ENDS_ALONE && !had_result() {
+    if matches!(what, ended_runs::ENDS_ALONE | ended_runs::ENDS_RESULT)
+        && loses_result() != Some(true)
+    {
         return None;
     }
     let had_exports = || new.file.before.as_ref().is_some_and(|before| ended_runs::exports(before));
@@ -141,7 +148,12 @@ fn hit(new: &NewOccurrence<'_, '_>) -> Option<Detection> {
     let is_doubtful = match what {
         EXIT_IF_ASKED => true,
         // If its tests are new as well, nothing that ran before is lost.
-        EXIT_UNLESS_ASKED => is_new && holds_tests(new.side),
+        EXIT_UNLESS_ASKED => {
+            is_new
+                && name == Some("TestMain")
+                && holds_tests(new.side)
+                && !follows_tests(new.side, new.occurrence.node)
+        }
         REPORTED => ended_runs::is_entry_point(new.side),
         _ => false,
     };
@@ -192,9 +204,9 @@ fn is_success(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
         .trim_start_matches('(')
         .trim_end_matches(')')
         .trim();
-    let is_plain_exit = head == "exit" || head == "quit";
-    let is_exit =
-        EXITS.contains(&head) && (!is_plain_exit || side.language == ScanLanguage::Python);
+    let is_plain = matches!(head, "exit" | "quit");
+    let is_known = || side.language == ScanLanguage::Python || imports_exit(side);
+    let is_exit = EXITS.contains(&head) && (!is_plain || is_known());
     // A program started by a test may end itself; it is recognized by its position below
     // `__main__`.
     let is_main =
@@ -203,9 +215,20 @@ fn is_success(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     is_exit && is_success && !is_main
 }
 
+/// True if a module of JavaScript takes `exit` out of `process`.
+fn imports_exit(side: &SourceSide<'_>) -> bool {
+    side.root.text().lines().any(|line| {
+        let words: Vec<&str> = line.split(|it: char| !it.is_alphanumeric()).collect();
+        matches!(words.first(), Some(&("const" | "import" | "let" | "var")))
+            && line.contains('{')
+            && words.contains(&"exit")
+            && words.contains(&"process")
+    })
+}
+
 /// The fault of a call.
 fn faked_call(side: &SourceSide<'_>, node: SyntaxNode<'_>, is_test: bool) -> Option<&'static str> {
-    if is_test && ends_well(side, node) && !keeps_status(side, node) {
+    if is_test && ends_well(side, node) && !keeps_status(side, node) && !is_stopped(node) {
         return match reaching(side, node) {
             ReachingProcess::Child => None,
             ReachingProcess::Asked => Some(EXIT_IF_ASKED),
@@ -236,6 +259,40 @@ fn keeps_status(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     node.text() == "process.exit()"
         && side.root.text().contains("node:test")
         && node.ancestors().any(is_of_hook)
+}
+
+/// True if an exit of a test ends nothing: the test has replaced the function, or expects the error that
+/// `sys.exit` raises.
+fn is_stopped(node: SyntaxNode<'_>) -> bool {
+    let mut inner = node;
+    node.ancestors().any(|around| {
+        let from = std::mem::replace(&mut inner, around);
+        let head = around.named_children().into_iter().take_while(|it| *it != from);
+        let is_block = matches!(around.kind(), "block" | "statement_block");
+        let is_with = around.kind() == "with_statement";
+        let is_expected = |head: &str| {
+            head.contains("SystemExit")
+                && ["raises", "assertRaises"].iter().any(|it| head.contains(it))
+        };
+        (is_block || is_with)
+            && head.map(SyntaxNode::text).any(|it| replaces_exit(it) || is_with && is_expected(it))
+    })
+}
+
+/// True if a statement puts another function in the place of one that ends the process.
+fn replaces_exit(statement: &str) -> bool {
+    let text: String = statement.split_whitespace().collect::<String>().replace('\'', "\"");
+    let is_given =
+        ["(process,\"exit\",", "process.exit=", "setattr(sys,\"exit\",", "setattr(os,\"_exit\","];
+    let is_spied = text.contains("(process,\"exit\")")
+        && ["stub(", ".mockImplementation", ".mockReturnValue"].iter().any(|it| text.contains(it));
+    let is_patched = [
+        "patch(\"sys.exit\"",
+        "patch(\"os._exit\"",
+        "patch.object(sys,\"exit\"",
+        "patch.object(os,\"_exit\"",
+    ];
+    is_spied || is_given.iter().chain(&is_patched).any(|it| text.contains(it))
 }
 
 /// True if a macro of Rust takes the name of an assertion.
@@ -388,6 +445,15 @@ fn is_skipped(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
 /// True if a file of Go has tests besides its `TestMain`.
 fn holds_tests(side: &SourceSide<'_>) -> bool {
     side.functions.iter().any(|it| it.name.starts_with("Test") && it.name != "TestMain")
+}
+
+/// True if the tests of Go have run before a node of their `TestMain`.
+fn follows_tests(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
+    let main = side.function_at(node);
+    main.is_some_and(|main| {
+        let start = main.node.bytes().start;
+        main.node.text()[..node.bytes().start - start].contains(".Run()")
+    })
 }
 
 /// `func TestMain(m *testing.M)` that does nothing with `m`.
