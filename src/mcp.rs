@@ -6,7 +6,7 @@ pub mod tools;
 
 use std::sync::Arc;
 
-use client_lines::{UNFIT_PARAMETERS, checked_lines};
+use client_lines::{CheckedClient, UNFIT_PARAMETERS, checked_client};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
     CustomResult, ErrorCode, Implementation, ListToolsResult, PaginatedRequestParams,
@@ -29,10 +29,14 @@ pub type RequestHandler =
 /// one line.
 pub async fn serve(handler: RequestHandler) -> Result<(), String> {
     let (input, output) = rmcp::transport::io::stdio();
-    let running = McpServer { handler }.serve((checked_lines(input), output)).await;
+    let CheckedClient { input, output, writer } = checked_client(input, output);
+    let running = McpServer { handler }.serve((input, output)).await;
     let running =
         running.map_err(|error| format!("the client did not complete the handshake: {error}"))?;
-    running.waiting().await.map(drop).map_err(|error| error.to_string())
+    let served = running.waiting().await.map(drop).map_err(|error| error.to_string());
+    // The server may not end before its last answers are written.
+    let _ = writer.await;
+    served
 }
 
 struct McpServer {

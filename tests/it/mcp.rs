@@ -1,6 +1,7 @@
 //! The MCP server from a client's view: the tool `diagnostics`, invalid calls, options.
 
-use serde_json::json;
+use moai_base::limits::MCP_LINE_BYTES_MAX;
+use serde_json::{Value, json};
 
 use crate::mcp_client::Client;
 use crate::support::Sandbox;
@@ -72,14 +73,26 @@ fn parameters_that_do_not_fit_are_invalid_parameters_of_their_request() {
 }
 
 #[test]
-fn lines_that_are_no_messages_are_survived() {
+fn lines_that_are_no_messages_are_answered_and_survived() {
     let sandbox = Sandbox::new();
     let mut client = Client::start(&sandbox);
-    for garbage in ["not json", "{\"jsonrpc\": \"2.0\", \"id\"", "\u{1f980}\0", "[]", "null", "{}"]
-    {
-        client.write(garbage.as_bytes());
+    let unparsable: [&[u8]; 5] = [
+        b"not json",
+        b"{\"jsonrpc\": \"2.0\", \"id\"",
+        "\u{1f980}\0".as_bytes(),
+        b"\xff\xfe",
+        &[b'['; 200_000],
+    ];
+    let too_long = vec![b'x'; usize::try_from(MCP_LINE_BYTES_MAX).expect("64 bits") + 1];
+    let unknown: [&[u8]; 4] = [b"[]", b"null", b"{}", &too_long];
+    let lines = unparsable.map(|it| (it, -32700)).into_iter();
+    for (line, code) in lines.chain(unknown.map(|it| (it, -32600))) {
+        client.write(line);
+        let answer = client.next();
+        let shown = String::from_utf8_lossy(&line[..line.len().min(20)]).into_owned();
+        assert_eq!(answer["error"]["code"], code, "{shown}: {answer:#}");
+        assert_eq!(answer.get("id"), Some(&Value::Null), "{shown}: {answer:#}");
     }
-    client.write(b"\xff\xfe\n{\"id\": 1");
     client.send(&json!({"jsonrpc": "2.0", "id": {"a": 1}, "method": 5}));
     client.send(&json!({"jsonrpc": "2.0", "method": "notifications/unheard", "params": [1]}));
     assert_eq!(client.tool_names()[0], "diagnostics");
