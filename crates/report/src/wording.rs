@@ -383,8 +383,8 @@ phrases!(ENDS {
     LEFT_FAILED: "; failed: {0}", "; 실패: {0}";
     GUARD_SAID:
         "; guard: {0}; if you want this change, allow it (moai-ralph guard allow ID --reason TEXT; ids: \
-         moai-ralph guard --json) and continue: moai-ralph {1} resume",
-        "; 가드: {0}; 원한 변경이라면 허용하고(moai-ralph guard allow ID --reason TEXT, ID는 moai-ralph guard --json) \
+         moai-ralph guard --json{2}) and continue: moai-ralph {1} resume",
+        "; 가드: {0}; 원한 변경이라면 허용하고(moai-ralph guard allow ID --reason TEXT, ID는 moai-ralph guard --json{2}) \
          계속: moai-ralph {1} resume";
     BUT_NOT_MEASURED: "; not measured: {0}", "; 측정 안 됨: {0}";
     NO_PROMISE: "completion was not claimed", "완료를 선언하지 않음";

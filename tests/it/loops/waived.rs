@@ -88,6 +88,11 @@ fn the_user_allows_what_ended_a_loop_and_continues_it_and_the_agent_cannot() {
     let told = notice(&sandbox.hook("stop", &sandbox.payload("Stop")));
     assert_eq!(status(&sandbox)["status"], "gaming");
     assert!(told.contains("moai-ralph guard allow ID"), "{told}");
+    // The command that it names for the ids lists this one.
+    let (_, rest) = told.split_once("ids: moai-ralph ").expect("a command for the ids");
+    let words: Vec<&str> = rest.split_once(')').expect("its end").0.split(' ').collect();
+    let listed = sandbox.run(&words).json();
+    assert_eq!(listed["findings"][0]["id"], id.as_str(), "{words:?}: {listed:#}");
     let mut command = sandbox.program();
     command.args(["loop", "resume"]).env("CLAUDECODE", "1");
     let refused = finish(&mut command, "");

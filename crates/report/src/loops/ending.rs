@@ -346,7 +346,9 @@ fn failed(state: &LoopState, after: &str) -> String {
     }
     match (state.status, note) {
         (Status::Gaming, Some(codes)) => {
-            text.push_str(&wording::GUARD_SAID.with(language, &[codes, resumed]));
+            let base =
+                state.base.as_ref().map(|base| format!(" --base {base}")).unwrap_or_default();
+            text.push_str(&wording::GUARD_SAID.with(language, &[codes, resumed, &base]));
         }
         (Status::Failed, Some(why)) => {
             let _ = write!(text, "; {why}");

@@ -92,6 +92,8 @@ fn the_command_that_continues_is_one_that_works_and_is_named_once() {
     let alone = end_notice(&gamed);
     assert!(alone.contains("guard allow ID --reason TEXT"), "{alone}");
     assert!(alone.ends_with("continue: moai-ralph loop resume"), "{alone}");
+    let since = LoopState { base: Some("0f1e".to_owned()), ..gamed.clone() };
+    assert!(end_notice(&since).contains("ids: moai-ralph guard --json --base 0f1e)"), "{alone}");
     let options = LoopOptions { pipeline: Some("pipeline-1".to_owned()), ..gamed.options.clone() };
     let of_pipeline = end_notice(&LoopState { options, ..gamed });
     assert!(of_pipeline.ends_with("continue: moai-ralph pipeline resume"), "{of_pipeline}");
