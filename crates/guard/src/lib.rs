@@ -161,14 +161,18 @@ pub fn is_guarded_path(path: &RelPath) -> bool {
         || relaxed_config::is_tool_config(path)
 }
 
-/// Unchanged files that an inspection also needs, if they exist: tests of the changed code and the
-/// manifests that decide which of them run.
+/// Unchanged files that an inspection also needs, if they exist: tests of the changed code, the manifests that
+/// decide which of them run, and the sources of targets whose tests a manifest switches off. Those that exist
+/// may need others in turn.
 #[must_use]
 pub fn companion_paths(changes: &[SourceChange]) -> Vec<RelPath> {
     let own: BTreeSet<&RelPath> = changes.iter().map(|change| &change.path).collect();
-    let mut found: BTreeSet<RelPath> =
-        own.iter().flat_map(|path| companions::tests_of(path)).collect();
-    found.extend(changes.iter().flat_map(companions::named_tests));
+    let mut found: BTreeSet<RelPath> = BTreeSet::new();
+    for change in changes.iter().filter(|it| it.before != it.after) {
+        found.extend(companions::tests_of(&change.path));
+        found.extend(companions::named_tests(change));
+        found.extend(relaxed_config::cargo_targets::needed_sources(change, changes));
+    }
     found.into_iter().filter(|path| !own.contains(path)).collect()
 }
 

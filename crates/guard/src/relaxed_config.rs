@@ -2,6 +2,7 @@
 //! tightening a rule is never a finding.
 
 mod builds;
+pub(super) mod cargo_targets;
 mod codes;
 mod compare;
 mod first_config;

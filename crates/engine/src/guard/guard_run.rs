@@ -83,7 +83,7 @@ fn inspect_changes(
     let mut changes: Vec<SourceChange> =
         differences.filter_map(|difference| texts.change(difference)).collect();
     let own = changes.len();
-    changes.extend(texts.companions(&changes));
+    texts.add_companions(&mut changes);
     let input = GuardInput { changes: &changes, goal: &wanted.goal, base_findings: &wanted.known };
     let outcome = moai_guard::inspect(&input);
     let gaps = outcome.gaps.iter();
@@ -168,10 +168,16 @@ struct ChangeReader {
 }
 
 impl ChangeReader {
-    /// Unchanged test files next to the changes; unreadable ones are skipped.
-    fn companions(&self, changes: &[SourceChange]) -> Vec<SourceChange> {
-        let paths = moai_guard::companion_paths(changes).into_iter();
-        paths.filter_map(|path| self.unchanged(path)).collect()
+    /// Adds the unchanged files that the guard needs; unreadable ones are skipped.
+    fn add_companions(&self, changes: &mut Vec<SourceChange>) {
+        loop {
+            let paths = moai_guard::companion_paths(changes).into_iter();
+            let more: Vec<SourceChange> = paths.filter_map(|path| self.unchanged(path)).collect();
+            if more.is_empty() {
+                return;
+            }
+            changes.extend(more);
+        }
     }
 
     fn unchanged(&self, path: RelPath) -> Option<SourceChange> {

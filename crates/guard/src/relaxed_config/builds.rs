@@ -1,6 +1,7 @@
 //! G12 in files that are compared by words: Java and C# builds, lists of ignored paths, pre-commit
 //! hooks.
 
+use super::cargo_targets::{holds_tests, switched_off};
 use super::{file_name, first_config, hit};
 use serde_json::Value;
 
@@ -89,7 +90,8 @@ pub(super) fn build_hits(changes: &[SourceChange]) -> Vec<Detection> {
     hits
 }
 
-type BuildRelaxations = Vec<(String, String)>;
+/// Keys with what is relaxed there.
+pub(super) type BuildRelaxations = Vec<(String, String)>;
 
 /// A folder of Go that becomes a module of its own: `go test ./...` above it leaves it out.
 fn nested_module(path: &RelPath, changes: &[SourceChange]) -> BuildRelaxations {
@@ -116,6 +118,7 @@ fn cargo_tests(
     let (Some(before), Some(after)) = (parse(before), parse(after)) else { return Vec::new() };
     let mut found = members_left_out(&before, &after);
     let folder = path.as_str().strip_suffix("Cargo.toml").unwrap_or_default();
+    found.extend(switched_off(folder, &before, &after, changes));
     let change = |file: &str| {
         let path = format!("{folder}{file}");
         changes.iter().find(move |it| it.path.as_str() == path)
@@ -139,10 +142,8 @@ fn cargo_tests(
         if is_new("test") && was_there {
             found.push(("test".to_owned(), format!("test `{name}` is no longer run")));
         }
-        let had_tests = || {
-            let before = change(&file).and_then(|it| it.before.as_deref());
-            before.is_some_and(|text| text.contains("#[test]") || text.contains("::test]"))
-        };
+        let had_tests =
+            || change(&file).and_then(|it| it.before.as_deref()).is_some_and(holds_tests);
         if is_new("harness") && had_tests() {
             let what = format!("nothing runs the functions of test `{name}` without the harness");
             found.push(("harness".to_owned(), what));

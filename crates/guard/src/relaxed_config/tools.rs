@@ -364,8 +364,6 @@ pub(super) const CARGO: ConfiguredTool = ConfiguredTool {
     name: "cargo",
     category: "rust",
     keys: &[
-        config_key("lib.test", Strictness::StrictByDefault),
-        config_key("lib.doctest", Strictness::StrictByDefault),
         config_key("lints.*.*.level", Strictness::Ladder(LINTS)),
         config_key("lints.*.*", Strictness::Ladder(LINTS)),
         config_key("workspace.lints.*.*.level", Strictness::Ladder(LINTS)),
