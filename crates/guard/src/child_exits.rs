@@ -19,7 +19,7 @@ pub(super) enum ReachingProcess {
 }
 
 /// A requirement on the way to a statement.
-enum Requirement<'t> {
+enum ReachingCondition<'t> {
     /// A condition must hold, or must not.
     Condition { node: SyntaxNode<'t>, holds: bool },
     /// A value must be one of some patterns, or none of them.
@@ -98,19 +98,21 @@ pub(super) fn is_of_worker(node: SyntaxNode<'_>) -> bool {
 pub(super) fn is_of_main_part(node: SyntaxNode<'_>) -> bool {
     let asks = ["require.main", "import.meta.main", "import.meta.url"];
     requirements(node).iter().any(|required| match required {
-        Requirement::Condition { node, holds } => {
+        ReachingCondition::Condition { node, holds } => {
             let text = node.text();
             asks.iter().any(|it| text.contains(it)) && text.contains('!') != *holds
         }
-        Requirement::Value { .. } => false,
+        ReachingCondition::Value { .. } => false,
     })
 }
 
 fn questions(node: SyntaxNode<'_>) -> Vec<ProcessQuestion<'_>> {
     let required = requirements(node);
     let asked = required.iter().filter_map(|required| match required {
-        Requirement::Condition { node, holds } => question(*node, *holds),
-        Requirement::Value { value, patterns, is_one } => value_question(*value, patterns, *is_one),
+        ReachingCondition::Condition { node, holds } => question(*node, *holds),
+        ReachingCondition::Value { value, patterns, is_one } => {
+            value_question(*value, patterns, *is_one)
+        }
     });
     asked.collect()
 }
@@ -120,7 +122,7 @@ fn is_of_runtime(name: &str) -> bool {
 }
 
 /// The requirements under which a node is reached.
-fn requirements(node: SyntaxNode<'_>) -> Vec<Requirement<'_>> {
+fn requirements(node: SyntaxNode<'_>) -> Vec<ReachingCondition<'_>> {
     let mut found = Vec::new();
     let mut inner = node;
     for around in node.ancestors() {
@@ -130,7 +132,9 @@ fn requirements(node: SyntaxNode<'_>) -> Vec<Requirement<'_>> {
                 let holds = is_at("consequence").then_some(true);
                 let holds = holds.or_else(|| is_at("alternative").then_some(false));
                 let condition = around.field("condition").zip(holds);
-                found.extend(condition.map(|(node, holds)| Requirement::Condition { node, holds }));
+                found.extend(
+                    condition.map(|(node, holds)| ReachingCondition::Condition { node, holds }),
+                );
             }
             "binary_expression" | "boolean_operator" if is_at("right") => {
                 let holds = operator(around).and_then(|it| match it {
@@ -139,12 +143,14 @@ fn requirements(node: SyntaxNode<'_>) -> Vec<Requirement<'_>> {
                     _ => None,
                 });
                 let left = around.field("left").zip(holds);
-                found.extend(left.map(|(node, holds)| Requirement::Condition { node, holds }));
+                found
+                    .extend(left.map(|(node, holds)| ReachingCondition::Condition { node, holds }));
             }
             "block" | "statement_block" | "statement_list" | "module" | "program" => {
                 let before = around.named_children().into_iter().take_while(|it| *it != inner);
                 let ending = before.filter_map(ending_condition);
-                found.extend(ending.map(|node| Requirement::Condition { node, holds: false }));
+                found
+                    .extend(ending.map(|node| ReachingCondition::Condition { node, holds: false }));
             }
             _ => found.extend(required_by_case(around)),
         }
@@ -180,7 +186,7 @@ const CASES: &[&str] = &[
 ];
 
 /// What a case of a `switch` or `match` requires.
-fn required_by_case(case: SyntaxNode<'_>) -> Option<Requirement<'_>> {
+fn required_by_case(case: SyntaxNode<'_>) -> Option<ReachingCondition<'_>> {
     if !CASES.contains(&case.kind()) {
         return None;
     }
@@ -207,8 +213,8 @@ fn required_by_case(case: SyntaxNode<'_>) -> Option<Requirement<'_>> {
         others.flat_map(|it| patterns(*it)).collect()
     };
     match (choice.field("value").or_else(|| choice.field("subject")), own.as_slice()) {
-        (Some(value), _) => Some(Requirement::Value { value, patterns: own, is_one }),
-        (None, [node]) => Some(Requirement::Condition { node: *node, holds: is_one }),
+        (Some(value), _) => Some(ReachingCondition::Value { value, patterns: own, is_one }),
+        (None, [node]) => Some(ReachingCondition::Condition { node: *node, holds: is_one }),
         (None, _) => None,
     }
 }

@@ -14,12 +14,12 @@ pub(super) struct ParsedFiles<'t> {
 
 impl<'t> ParsedFiles<'t> {
     /// All parsed texts at the base.
-    pub(super) fn before(&self) -> impl Iterator<Item = &SourceSide<'t>> {
+    pub(super) fn before(&self) -> impl Iterator<Item = &SourceSide<'t>> + Clone {
         self.files.iter().filter_map(|file| file.before.as_ref())
     }
 
     /// All parsed current texts.
-    pub(super) fn after(&self) -> impl Iterator<Item = &SourceSide<'t>> {
+    pub(super) fn after(&self) -> impl Iterator<Item = &SourceSide<'t>> + Clone {
         self.files.iter().filter_map(|file| file.after.as_ref())
     }
 }

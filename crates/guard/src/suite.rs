@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 
 use self::goal::GoalWords;
 use self::inventory::compiled::PackageFeatures;
-use self::inventory::{AssertionHelpers, TestCase};
+use self::inventory::{AssertionHelpers, ProjectCode, TestCase};
 use self::pairs::TestPairs;
 use self::surplus::AssertionSurplus;
 use super::facts::{ParsedFiles, SourceSide};
@@ -47,12 +47,13 @@ struct SuiteChange<'t> {
 
 pub(super) fn inspect(input: &GuardInput<'_>, files: &ParsedFiles<'_>) -> Vec<Detection> {
     let (helpers_before, helpers) = (all_helpers(files.before()), all_helpers(files.after()));
-    let (known_before, known) = (manifests(input, true), manifests(input, false));
+    let code_before = ProjectCode::new(files.before(), manifests(input, true));
+    let code = ProjectCode::new(files.after(), manifests(input, false));
     let tests_before =
-        files.before().flat_map(|it| inventory::tests(it, &helpers_before, &known_before));
+        files.before().flat_map(|it| inventory::tests(it, &helpers_before, &code_before));
     let before: Vec<TestCase<'_>> = tests_before.collect();
     let after: Vec<TestCase<'_>> =
-        files.after().flat_map(|it| inventory::tests(it, &helpers, &known)).collect();
+        files.after().flat_map(|it| inventory::tests(it, &helpers, &code)).collect();
     let pairs = TestPairs::find(&before, &after, input.changes);
     let suite = SuiteChange {
         pairs,

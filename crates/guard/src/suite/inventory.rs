@@ -6,6 +6,7 @@ mod conditions;
 mod go;
 mod inside;
 mod javascript;
+mod macros;
 mod python;
 mod rows;
 
@@ -13,6 +14,8 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use self::compiled::PackageFeatures;
+use self::macros::MacroDefinition;
+use self::python::TestClasses;
 use super::assertions::{self, Assertion};
 use super::expression::{is_name, is_truth, joined};
 use crate::facts::{FunctionNode, SourceSide, attributes, is_comment, tokens};
@@ -130,18 +133,41 @@ const KEYWORDS: [&str; 16] = [
 /// The project's asserting functions by name, with their assertions.
 pub(super) type AssertionHelpers = std::collections::BTreeMap<String, Vec<Assertion>>;
 
+/// What the texts of one side say about the tests of each other.
+pub(super) struct ProjectCode<'t> {
+    features: PackageFeatures,
+    macros: Vec<MacroDefinition<'t>>,
+    classes: TestClasses<'t>,
+}
+
+impl<'t> ProjectCode<'t> {
+    pub(super) fn new<'s>(
+        sides: impl Iterator<Item = &'s SourceSide<'t>> + Clone,
+        features: PackageFeatures,
+    ) -> Self
+    where
+        't: 's,
+    {
+        let macros = sides.clone().flat_map(macros::definitions).collect();
+        Self { features, macros, classes: TestClasses::new(sides) }
+    }
+}
+
 /// The tests of a text.
 pub(super) fn tests<'t>(
     side: &SourceSide<'t>,
     helpers: &AssertionHelpers,
-    manifests: &PackageFeatures,
+    code: &ProjectCode<'t>,
 ) -> Vec<TestCase<'t>> {
+    let features = code.features.features(side.path);
     let found = match side.language {
-        ScanLanguage::Python => python::tests(side),
+        ScanLanguage::Python => python::tests(side, &code.classes),
         ScanLanguage::Go => go::tests(side),
-        ScanLanguage::Rust | ScanLanguage::Java | ScanLanguage::CSharp => {
-            attributed::tests(side, manifests.features(side.path))
+        ScanLanguage::Rust => {
+            let plain = attributed::tests(side, features).into_iter();
+            plain.chain(macros::tests(side, &code.macros, features)).collect()
         }
+        ScanLanguage::Java | ScanLanguage::CSharp => attributed::tests(side, features),
         _ => javascript::tests(side),
     };
     let is_helper = |name: &str| helpers.contains_key(name);
@@ -171,6 +197,8 @@ struct TestNode<'t> {
     assertions: Vec<Assertion>,
     /// The tests and groups in its body, whose contents do not count as its own.
     inner: Vec<SyntaxNode<'t>>,
+    /// True if a macro of the project makes it.
+    is_made: bool,
 }
 
 /// The asserting functions of test code that are not tests.
@@ -209,7 +237,6 @@ impl<'t> TestReader<'_, 't> {
         }
         let tokens = tokens_outside(found.body.unwrap_or(found.node), &found.inner);
         let has_body = found.body.is_some() && !tokens.is_empty();
-        let is_made = found.node.ancestors().any(|it| it.kind() == "macro_definition");
         Some(TestCase {
             path: self.side.path,
             name: found.name,
@@ -220,7 +247,7 @@ impl<'t> TestReader<'_, 't> {
             rows: found.rows,
             has_body,
             is_helper: false,
-            is_made,
+            is_made: found.is_made,
         })
     }
 
@@ -276,7 +303,7 @@ impl<'t> TestReader<'_, 't> {
             }
             return;
         }
-        if is_never_called(node, body) {
+        if is_never_called(node, body) || is_left_running(node) {
             return;
         }
         for child in reached(node) {
@@ -384,6 +411,26 @@ fn drops_panic(node: SyntaxNode<'_>) -> bool {
     let is_ignored = node.field("pattern").is_some_and(|it| it.text() == "_")
         || [".ok();", ".is_ok();", ".is_err();"].iter().any(|end| text.ends_with(end));
     catches && is_ignored
+}
+
+/// True if nothing waits for a function of Go that runs on its own: one for `time.AfterFunc`, or one with a name
+/// that only `go` calls.
+fn is_left_running(node: SyntaxNode<'_>) -> bool {
+    let is_late = node.kind() == "call_expression"
+        && node.field("function").is_some_and(|it| it.text() == "time.AfterFunc");
+    let is_function = |it: SyntaxNode<'_>| it.kind() == "func_literal";
+    let one = |field: &str| node.field(field).map(SyntaxNode::named_children).unwrap_or_default();
+    let named = match (node.kind(), one("left").as_slice(), one("right").as_slice()) {
+        ("short_var_declaration", [name], [value]) if is_function(*value) => Some(name.text()),
+        _ => None,
+    };
+    let around = node.ancestors().find(|it| it.kind() == "function_declaration");
+    let only_runs_alone = |name: &str| {
+        let all = around.map(tokens).unwrap_or_default();
+        let uses = all.iter().filter(|token| **token == name).count();
+        uses > 1 && all.windows(2).filter(|two| *two == ["go", name]).count() == uses - 1
+    };
+    (is_late || named.is_some_and(only_runs_alone)) && !is_awaited(node)
 }
 
 /// True if the function around a `go` statement waits for anything outside of it.

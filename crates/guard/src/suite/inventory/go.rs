@@ -30,14 +30,15 @@ pub(super) fn tests<'t>(side: &SourceSide<'t>) -> Vec<TestNode<'t>> {
         }
         let (rows, assertions) = (TestRows::default(), Vec::new());
         let inner = Vec::new();
-        found.push(TestNode { name, node, body, marks, rows, assertions, inner });
+        found.push(TestNode { name, node, body, marks, rows, assertions, inner, is_made: false });
     }
     found
 }
 
 /// True if the tool of Go passes a file over, or its folder.
 fn is_passed_over(path: &str) -> bool {
-    path.split('/').any(|part| part.starts_with(['_', '.']) || part == "testdata")
+    path.split('/')
+        .any(|part| part.starts_with(['_', '.']) || matches!(part, "testdata" | "vendor"))
 }
 
 /// A function that `go test` runs: `Test`, `Fuzz` or `Example` and no small letter behind.
@@ -136,20 +137,95 @@ fn is_present(tag: &str) -> bool {
     own(system) || own(processor)
 }
 
-/// True if a constraint about machines may hold on the present one.
+/// True if a constraint about machines may hold on the present one. Tags that are neither a system nor a
+/// processor may be given or not; one of the project is not.
 fn may_be_present(constraint: &str) -> bool {
-    let may_hold = |tag: &str| {
-        let tag = tag.trim_matches(['(', ')', ' ']);
-        let is_system = |tag: &str| TAGS.contains(&tag) && !NO_FILE_TAGS.contains(&tag);
-        match tag.strip_prefix('!') {
-            Some(tag) => !is_system(tag) || !is_present(tag),
-            None => !is_system(tag) || is_present(tag),
+    let expression = BuildExpression::parse(constraint);
+    let mut open: Vec<&str> = tags(constraint).filter(|tag| is_open(tag)).collect();
+    open.sort_unstable();
+    open.dedup();
+    let open = &open[..open.len().min(OPEN_TAGS_MAX)];
+    (0..1_usize << open.len()).any(|choice| {
+        expression.holds(&|tag| match open.iter().position(|it| *it == tag) {
+            Some(at) => choice >> at & 1 == 1,
+            None => tag == "unix" && cfg!(unix) || TAGS.contains(&tag) && is_present(tag),
+        })
+    })
+}
+
+/// More tags than these are never given by a person.
+const OPEN_TAGS_MAX: usize = 8;
+
+/// True for a tag that does not follow from the machine.
+fn is_open(tag: &str) -> bool {
+    tag.starts_with("go1.") || NO_FILE_TAGS.contains(&tag) && tag != "unix"
+}
+
+/// The tags in a constraint of either form.
+fn tags(constraint: &str) -> impl Iterator<Item = &str> {
+    constraint.split([' ', '(', ')', '|', '&', ',', '!', '\t']).filter(|tag| !tag.is_empty())
+}
+
+/// The expression behind `//go:build`, or the alternatives behind `// +build`.
+#[derive(Debug, PartialEq, Eq)]
+enum BuildExpression<'t> {
+    Tag(&'t str),
+    Not(Box<Self>),
+    All(Vec<Self>),
+    Any(Vec<Self>),
+}
+
+impl<'t> BuildExpression<'t> {
+    fn parse(text: &'t str) -> Self {
+        let text = text.trim();
+        let is_old = !text.contains("&&") && !text.contains("||");
+        let by = |mark: &str| parts_outside_brackets(text, mark);
+        let each = |parts: Vec<&'t str>| parts.into_iter().map(Self::parse).collect();
+        let any = by("||");
+        let all = by("&&");
+        if any.len() > 1 {
+            Self::Any(each(any))
+        } else if all.len() > 1 {
+            Self::All(each(all))
+        } else if let Some(inner) = text.strip_prefix('!') {
+            Self::Not(Box::new(Self::parse(inner)))
+        } else if let Some(inner) = text.strip_prefix('(').and_then(|it| it.strip_suffix(')')) {
+            Self::parse(inner)
+        } else if is_old && text.contains([' ', '\t']) {
+            Self::Any(text.split_whitespace().map(Self::parse).collect())
+        } else if is_old && text.contains(',') {
+            Self::All(text.split(',').map(Self::parse).collect())
+        } else {
+            Self::Tag(text)
         }
-    };
-    // With brackets inside, one of the tags is enough.
-    let is_plain = !constraint.contains("!(");
-    let mut ways = constraint.split("||");
-    !is_plain || ways.any(|way| way.split("&&").all(may_hold))
+    }
+
+    fn holds(&self, is_given: &dyn Fn(&str) -> bool) -> bool {
+        match self {
+            Self::Tag(tag) => is_given(tag),
+            Self::Not(inner) => !inner.holds(is_given),
+            Self::All(parts) => parts.iter().all(|it| it.holds(is_given)),
+            Self::Any(parts) => parts.iter().any(|it| it.holds(is_given)),
+        }
+    }
+}
+
+/// The parts between marks of two letters outside all brackets.
+fn parts_outside_brackets<'t>(text: &'t str, mark: &str) -> Vec<&'t str> {
+    let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0_usize);
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ if depth == 0 && at >= start && text[at..].starts_with(mark) => {
+                parts.push(&text[start..at]);
+                start = at + mark.len();
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[start..]);
+    parts
 }
 
 /// The last part of the newest version that tests may require.
@@ -157,12 +233,36 @@ const GO_VERSION_MAX: u32 = 60;
 
 /// True if the file is compiled by default and other tags only exclude it.
 fn is_about_machine(constraint: &str) -> bool {
-    let tags = constraint.split([' ', '(', ')', '|', '&', ',']).filter(|tag| !tag.is_empty());
-    tags.into_iter().all(|tag| {
+    let mut tags = constraint.split([' ', '(', ')', '|', '&', ',']).filter(|tag| !tag.is_empty());
+    tags.all(|tag| {
         TAGS.contains(&tag.trim_start_matches('!'))
             || tag.starts_with('!')
             || tag
                 .strip_prefix("go1.")
                 .is_some_and(|it| it.parse::<u32>().is_ok_and(|it| it < GO_VERSION_MAX))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_constraint_may_hold_on_this_machine_or_never_does() {
+        let here = if cfg!(target_os = "macos") { "darwin" } else { std::env::consts::OS };
+        let check = |constraint: &str, expected: bool| {
+            let constraint = constraint.replace("HERE", here);
+            assert_eq!(may_be_present(&constraint), expected, "{constraint}");
+        };
+        check("HERE", true);
+        check("!HERE", false);
+        check("HERE || plan9", true);
+        check("!(HERE || plan9)", false);
+        check("!(HERE && race)", true);
+        check("HERE && (plan9 || cgo)", true);
+        check("cgo && !cgo", false);
+        check("!race && go1.18", true);
+        check("HERE plan9,race", true);
+        check("plan9,race aix", false);
+    }
 }

@@ -61,6 +61,7 @@ fn collect<'t>(
         rows: block.own.rows,
         assertions: Vec::new(),
         inner: nodes,
+        is_made: false,
     });
     found.extend(inner);
 }

@@ -1,18 +1,20 @@
 //! Tests as pytest and unittest collect them.
 
+use std::collections::BTreeSet;
+
 use super::{
     TestMarker, TestMarkerKind, TestNode, TestRows, conditions, parts, qualified, rows, tight,
 };
 use crate::facts::{SourceSide, is_string, normal, tokens};
 use crate::suite::calls::CallNode;
 use moai_base::path::RelPath;
-use moai_scan::syntax::SyntaxNode;
+use moai_scan::syntax::{ScanLanguage, SyntaxNode};
 
-pub(super) fn tests<'t>(side: &SourceSide<'t>) -> Vec<TestNode<'t>> {
-    if !is_collected(side.path) {
+pub(super) fn tests<'t>(side: &SourceSide<'t>, classes: &TestClasses<'t>) -> Vec<TestNode<'t>> {
+    let is_collected = is_collected(side.path);
+    if !is_collected && !classes.of_file(side.path).any(|it| classes.is_inherited(it.name)) {
         return Vec::new();
     }
-    let mut found = Vec::new();
     let around = ClassContext {
         names: Vec::new(),
         marks: module_marks(side.root, side.root),
@@ -20,8 +22,174 @@ pub(super) fn tests<'t>(side: &SourceSide<'t>) -> Vec<TestNode<'t>> {
         is_case: false,
         is_plain_case: false,
     };
-    collect(side.root, &around, side.root, &mut found);
-    found
+    let mut collection = Collection { side, classes, is_collected, found: Vec::new() };
+    collection.collect(side.root, &around);
+    collection.found
+}
+
+/// Bases of bases are followed this far.
+const BASES_MAX: usize = 8;
+
+/// A class in a file of Python.
+#[derive(Clone, Copy)]
+struct TestClass<'t> {
+    path: &'t RelPath,
+    name: &'t str,
+    node: SyntaxNode<'t>,
+    root: SyntaxNode<'t>,
+}
+
+/// The classes of all files of one side, and which of them hand on their tests.
+pub(super) struct TestClasses<'t> {
+    all: Vec<TestClass<'t>>,
+    /// The last names of the bases of collected classes, and of their bases.
+    inherited: BTreeSet<&'t str>,
+}
+
+impl<'t> TestClasses<'t> {
+    pub(super) fn new<'s>(sides: impl Iterator<Item = &'s SourceSide<'t>>) -> Self
+    where
+        't: 's,
+    {
+        let mut all = Vec::new();
+        for side in sides.filter(|it| it.language == ScanLanguage::Python) {
+            side.root.walk(&mut |node| {
+                let name = node.field("name").filter(|_| node.kind() == "class_definition");
+                let (path, root) = (side.path, side.root);
+                let class = name.map(|name| TestClass { path, name: name.text(), node, root });
+                all.extend(class);
+                true
+            });
+        }
+        let mut classes = Self { all, inherited: BTreeSet::new() };
+        let is_heir = |it: &&TestClass<'t>| {
+            let decorators = it.node.parent().filter(|it| it.kind() == "decorated_definition");
+            let is_skipped = decorators.is_some_and(|it| {
+                it.named_children()
+                    .iter()
+                    .any(|it| it.kind() == "decorator" && it.text().contains("skip"))
+            });
+            let is_inside = it
+                .node
+                .ancestors()
+                .any(|around| matches!(around.kind(), "class_definition" | "function_definition"));
+            is_collected(it.path)
+                && !(is_inside || is_skipped || is_removed(it.name, it.root))
+                && classes.is_case(it)
+        };
+        let mut heirs: Vec<TestClass<'t>> = classes.all.iter().filter(is_heir).copied().collect();
+        while let Some(heir) = heirs.pop() {
+            for base in bases(heir.node).map(last_name) {
+                if classes.inherited.insert(base) {
+                    heirs.extend(classes.all.iter().filter(|it| it.name == base));
+                }
+            }
+        }
+        classes
+    }
+
+    fn of_file(&self, path: &RelPath) -> impl Iterator<Item = &TestClass<'t>> {
+        self.all.iter().filter(move |it| it.path == path)
+    }
+
+    /// True if a collected class has a base of this name, as far as the files show.
+    fn is_inherited(&self, name: &str) -> bool {
+        self.inherited.contains(name)
+    }
+
+    /// True if runners may look for tests in a class: by its name, or because one of its bases, as far as
+    /// these files show them, may be a test case. Its name alone does not say which, so renaming a base
+    /// changes nothing.
+    fn is_case(&self, class: &TestClass<'t>) -> bool {
+        self.is_case_within(class, BASES_MAX)
+    }
+
+    fn is_case_within(&self, class: &TestClass<'t>, depth: usize) -> bool {
+        class.name.starts_with("Test")
+            || depth > 0 && bases(class.node).any(|base| self.may_be_case(base, class, depth - 1))
+    }
+
+    fn may_be_case(&self, base: &'t str, class: &TestClass<'t>, depth: usize) -> bool {
+        let last = last_name(base);
+        let named = || self.all.iter().filter(|it| it.name == last && it.node != class.node);
+        let own = named()
+            .find(|it| it.path == class.path && it.node.bytes().end <= class.node.bytes().start);
+        if let Some(own) = own {
+            return self.is_case_within(own, depth);
+        }
+        let mut elsewhere = named().filter(|it| it.path != class.path);
+        match (elsewhere.next(), elsewhere.next()) {
+            (Some(other), None) => self.is_case_within(other, depth),
+            _ => !PLAIN_BASES.contains(&last) && !is_of_plain_module(last, class.root),
+        }
+    }
+}
+
+/// The bases of a class, as they are written.
+fn bases(class: SyntaxNode<'_>) -> impl Iterator<Item = &str> {
+    let bases = class.field("superclasses").map(parts).unwrap_or_default().into_iter();
+    bases.filter(|it| it.kind() != "keyword_argument").map(|base| {
+        // `Base[int]`
+        base.field("value").unwrap_or(base).text()
+    })
+}
+
+fn last_name(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or(path)
+}
+
+/// True if a module deletes a class or gives its name another value.
+fn is_removed(name: &str, root: SyntaxNode<'_>) -> bool {
+    parts(root).into_iter().any(|statement| match statement.kind() {
+        "delete_statement" => tokens(statement).contains(&name),
+        "expression_statement" => {
+            let inner = parts(statement).first().copied().filter(|it| it.kind() == "assignment");
+            inner.and_then(|it| it.field("left")).is_some_and(|left| left.text() == name)
+        }
+        _ => false,
+    })
+}
+
+/// Modules of Python whose classes are no test cases.
+const PLAIN_MODULES: &[&str] = &[
+    "abc",
+    "argparse",
+    "array",
+    "ast",
+    "asyncio",
+    "collections",
+    "contextlib",
+    "dataclasses",
+    "datetime",
+    "decimal",
+    "enum",
+    "fractions",
+    "http",
+    "io",
+    "json",
+    "logging",
+    "numbers",
+    "pathlib",
+    "queue",
+    "random",
+    "socketserver",
+    "string",
+    "threading",
+    "types",
+    "typing",
+];
+
+/// True if a text imports a name from one of them.
+fn is_of_plain_module(name: &str, root: SyntaxNode<'_>) -> bool {
+    root.text().lines().any(|line| {
+        let import = line.strip_prefix("from ").and_then(|it| it.split_once(" import "));
+        import.is_some_and(|(module, names)| {
+            let first = module.split('.').next().unwrap_or(module);
+            let mut names = names.split([',', '(', ')']);
+            PLAIN_MODULES.contains(&first)
+                && names.any(|it| it.trim().rsplit(' ').next() == Some(name))
+        })
+    })
 }
 
 /// True if runners look into a file by its name.
@@ -42,63 +210,81 @@ struct ClassContext {
     is_plain_case: bool,
 }
 
-fn collect<'t>(
-    scope: SyntaxNode<'t>,
-    around: &ClassContext,
-    root: SyntaxNode<'t>,
-    found: &mut Vec<TestNode<'t>>,
-) {
-    for node in parts(scope) {
-        let (definition, decorators) = match node.kind() {
-            "decorated_definition" => {
-                let decorators: Vec<SyntaxNode<'t>> =
-                    parts(node).into_iter().filter(|it| it.kind() == "decorator").collect();
-                (node.field("definition"), decorators)
-            }
-            "if_statement" | "try_statement" | "with_statement" => {
-                for block in parts(node).into_iter().filter(|it| it.kind() == "block") {
-                    collect(block, around, root, found);
+/// The tests of one text, as they are found.
+struct Collection<'s, 't> {
+    side: &'s SourceSide<'t>,
+    classes: &'s TestClasses<'t>,
+    is_collected: bool,
+    found: Vec<TestNode<'t>>,
+}
+
+impl<'t> Collection<'_, 't> {
+    fn collect(&mut self, scope: SyntaxNode<'t>, around: &ClassContext) {
+        let root = self.side.root;
+        for node in parts(scope) {
+            let (definition, decorators) = match node.kind() {
+                "decorated_definition" => {
+                    let decorators: Vec<SyntaxNode<'t>> =
+                        parts(node).into_iter().filter(|it| it.kind() == "decorator").collect();
+                    (node.field("definition"), decorators)
                 }
-                continue;
+                "if_statement" | "try_statement" | "with_statement" => {
+                    for block in parts(node).into_iter().filter(|it| it.kind() == "block") {
+                        self.collect(block, around);
+                    }
+                    continue;
+                }
+                _ => (Some(node), Vec::new()),
+            };
+            let Some(definition) = definition else { continue };
+            let Some(name) = definition.field("name").map(SyntaxNode::text) else { continue };
+            let mut own = around.clone();
+            own.names.push(name.to_owned());
+            for decorator in &decorators {
+                own.marks.extend(mark(*decorator, root));
+                own.rows.with(parametrized(*decorator, root));
             }
-            _ => (Some(node), Vec::new()),
+            match definition.kind() {
+                "class_definition" => {
+                    own.is_case = self.runs(definition, around);
+                    let bases = definition.field("superclasses").map_or("", SyntaxNode::text);
+                    own.is_plain_case = own.is_case && is_plain_case(bases, root);
+                    if let Some(body) = definition.field("body") {
+                        own.marks.extend(module_marks(body, root));
+                        self.collect(body, &own);
+                    }
+                }
+                "function_definition"
+                    if name.starts_with("test")
+                        && (around.is_case || self.is_collected && around.names.is_empty()) =>
+                {
+                    if decorators.is_empty() {
+                        own.marks.extend(never_run(definition, around.is_plain_case));
+                    }
+                    self.found.push(TestNode {
+                        name: qualified(&own.names),
+                        node,
+                        body: definition.field("body"),
+                        marks: own.marks,
+                        rows: own.rows,
+                        assertions: Vec::new(),
+                        inner: Vec::new(),
+                        is_made: false,
+                    });
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// True if runners run the tests of a class, or those of a class that inherits them.
+    fn runs(&self, class: SyntaxNode<'t>, around: &ClassContext) -> bool {
+        let Some(class) = self.classes.of_file(self.side.path).find(|it| it.node == class) else {
+            return false;
         };
-        let Some(definition) = definition else { continue };
-        let Some(name) = definition.field("name").map(SyntaxNode::text) else { continue };
-        let mut own = around.clone();
-        own.names.push(name.to_owned());
-        for decorator in &decorators {
-            own.marks.extend(mark(*decorator, root));
-            own.rows.with(parametrized(*decorator, root));
-        }
-        match definition.kind() {
-            "class_definition" if is_case(definition, root) => {
-                let bases = definition.field("superclasses").map_or("", SyntaxNode::text);
-                own.is_case = true;
-                own.is_plain_case = is_plain_case(bases, root);
-                if let Some(body) = definition.field("body") {
-                    own.marks.extend(module_marks(body, root));
-                    collect(body, &own, root, found);
-                }
-            }
-            "function_definition"
-                if name.starts_with("test") && (around.is_case || around.names.is_empty()) =>
-            {
-                if decorators.is_empty() {
-                    own.marks.extend(never_run(definition, around.is_plain_case));
-                }
-                found.push(TestNode {
-                    name: qualified(&own.names),
-                    node,
-                    body: definition.field("body"),
-                    marks: own.marks,
-                    rows: own.rows,
-                    assertions: Vec::new(),
-                    inner: Vec::new(),
-                });
-            }
-            _ => {}
-        }
+        let is_reached = self.is_collected
+            && (around.is_case || around.names.is_empty() && !is_removed(class.name, class.root));
+        self.classes.is_inherited(class.name) || is_reached && self.classes.is_case(class)
     }
 }
 
@@ -121,33 +307,6 @@ const PLAIN_BASES: &[&str] = &[
     "tuple",
     "type",
 ];
-
-/// True if runners may look for tests in a class: by its name, or because one of its bases, as far
-/// as this text shows them, may be a test case. Its name alone does not say which, so renaming a
-/// base changes nothing.
-fn is_case(class: SyntaxNode<'_>, root: SyntaxNode<'_>) -> bool {
-    let name = class.field("name").map_or("", SyntaxNode::text);
-    let is_named = name.starts_with("Test") || name.ends_with("Test") || name.ends_with("Tests");
-    let bases = class.field("superclasses").map(parts).unwrap_or_default();
-    let mut bases = bases.into_iter().filter(|base| base.kind() != "keyword_argument");
-    is_named
-        || bases.any(|base| {
-            let base = base.field("value").unwrap_or(base);
-            let own = class_of(base.text(), root);
-            if let Some(own) = own.filter(|own| own.bytes().end <= class.bytes().start) {
-                return is_case(own, root);
-            }
-            let last = base.text().rsplit('.').next().unwrap_or_default();
-            !PLAIN_BASES.contains(&last)
-        })
-}
-
-/// The class of this name at the top of a text.
-fn class_of<'t>(name: &str, root: SyntaxNode<'t>) -> Option<SyntaxNode<'t>> {
-    let classes = parts(root).into_iter().map(|it| it.field("definition").unwrap_or(it));
-    let mut classes = classes.filter(|it| it.kind() == "class_definition");
-    classes.find(|it| it.field("name").is_some_and(|own| own.text() == name))
-}
 
 /// True if the only base of a class is `TestCase` of unittest.
 fn is_plain_case(bases: &str, root: SyntaxNode<'_>) -> bool {
