@@ -76,12 +76,13 @@ fn parameters_that_do_not_fit_are_invalid_parameters_of_their_request() {
 fn lines_that_are_no_messages_are_answered_and_survived() {
     let sandbox = Sandbox::new();
     let mut client = Client::start(&sandbox);
+    let deep = "[".repeat(200_000);
     let unparsable: [&[u8]; 5] = [
         b"not json",
         b"{\"jsonrpc\": \"2.0\", \"id\"",
         "\u{1f980}\0".as_bytes(),
         b"\xff\xfe",
-        &[b'['; 200_000],
+        deep.as_bytes(),
     ];
     let too_long = vec![b'x'; usize::try_from(MCP_LINE_BYTES_MAX).expect("64 bits") + 1];
     let unknown: [&[u8]; 4] = [b"[]", b"null", b"{}", &too_long];
