@@ -16,20 +16,23 @@ const READERS = ["codesearch", "glob", "grep", "invalid", "list", "lsp", "questi
   "todoread", "todowrite", "webfetch", "websearch"]
 
 type Answer = { additionalContext?: string; decision?: string; reason?: string; hookSpecificOutput?: any }
-type Session = { started: boolean; commanded: boolean; held: boolean; aborted: boolean; parent?: string }
+type Session = { started: boolean; commanded: boolean; idle: boolean; held: boolean; aborted: boolean; parent?: string }
 
+const shared = globalThis as any
 // Of several registrations in one client the first acts: they all get the same objects of an event.
-const acted: WeakSet<object> = ((globalThis as any)[Symbol.for("moai-ralph")] ??= new WeakSet())
+const acted: WeakSet<object> = (shared[Symbol.for("moai-ralph")] ??= new WeakSet())
+const sessions: Map<string, Session> = (shared[Symbol.for("moai-ralph.sessions")] ??= new Map())
 
 // A one-shot run quotes what has spaces.
 const unquoted = (text: string): string => /^"([\s\S]*)"$/.exec(text.trim())?.[1] ?? text
 
 export default async ({ client, directory }: any) => {
-  const sessions = new Map<string, Session>()
-
   const session = (id: string): Session => {
     let known = sessions.get(id)
-    if (!known) sessions.set(id, (known = { started: false, commanded: false, held: false, aborted: false }))
+    if (!known) {
+      known = { started: false, commanded: false, idle: false, held: false, aborted: false }
+      sessions.set(id, known)
+    }
     return known
   }
 
@@ -97,6 +100,9 @@ export default async ({ client, directory }: any) => {
       known.aborted = false
       return
     }
+    // The client may report twice that a turn has ended.
+    if (known.idle) return
+    known.idle = true
     const answer = await ask("Stop", id, { stop_hook_active: known.held, last_assistant_message: await lastWords(id) })
     known.held = answer.decision === "block"
     if (!known.held || !answer.reason) return
@@ -122,6 +128,7 @@ export default async ({ client, directory }: any) => {
     "chat.message": guarded(async (input: any, output: any) => {
       const id = input.sessionID
       const known = session(id)
+      known.idle = false
       // The text of a command is no prompt of the user.
       if (known.commanded) {
         known.commanded = false
