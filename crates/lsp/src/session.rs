@@ -11,6 +11,7 @@ mod changes;
 mod documents;
 mod embedded;
 mod loading;
+mod module_specifiers;
 pub(crate) mod outside;
 mod queries;
 mod queue;

@@ -46,6 +46,8 @@ struct MeasuredFindings {
     findings: Vec<Finding>,
     /// The configuration of the covering project, once the server has reported it; empty for none.
     project: Option<String>,
+    /// Of the project lists, when the files of the project were requested.
+    change_count: u64,
 }
 
 /// TypeScript 7's request for the configuration that covers a file.
@@ -134,7 +136,7 @@ impl PullProtocol {
         if subject.spec.checking != Some(CheckingRules::Typescript) {
             return ProtocolStep::Done(Ok(findings));
         }
-        self.measured = Some(MeasuredFindings { findings, project: None });
+        self.measured = Some(MeasuredFindings { findings, project: None, change_count: 0 });
         ProtocolStep::SendRequest(PROJECT_INFO, json!({"textDocument": {"uri": subject.uri}}))
     }
 
@@ -162,18 +164,21 @@ impl PullProtocol {
             return ProtocolStep::Done(Ok(measured.findings));
         }
         measured.project = Some(config.to_owned());
+        measured.change_count = subject.project_lists.change_count();
         self.measured = Some(measured);
         ProtocolStep::SendRequest(API_SESSION, json!({}))
     }
 
     /// The files of the covering project, as the server listed them.
     pub(super) fn on_project_listed(&mut self, files: Result<Vec<PathBuf>, Gap>) -> ProtocolStep {
-        let Some(MeasuredFindings { findings, project: Some(name) }) = self.measured.take() else {
+        let measured = self.measured.take();
+        let Some(MeasuredFindings { findings, project: Some(name), change_count }) = measured
+        else {
             return ProtocolStep::Wait;
         };
         match files {
             Ok(files) => {
-                self.listed = Some(ListedProject { name, files });
+                self.listed = Some(ListedProject { name, files, change_count });
                 ProtocolStep::Done(Ok(findings))
             }
             Err(gap) => unlisted_step(findings, gap),
@@ -323,7 +328,7 @@ mod tests {
         let (project, session) = (json!({"configFilePath": "/r/t.json"}), json!({"pipe": "/s"}));
         let unknown = error(METHOD_NOT_FOUND);
         let files = || vec![PathBuf::from("/r/node_modules/p/i.d.ts")];
-        let listed = ListedProject { name: "/r/t.json".into(), files: files() };
+        let listed = ListedProject { name: "/r/t.json".into(), files: files(), change_count: 0 };
         let whole = listing_step(0, Ok(&project), Ok(&session), Ok(files()));
         assert_eq!(whole, ("1 found".into(), Some(listed)), "the marker of the project");
         for (count, expected) in [(0, "Silent"), (2, "3 found")] {
@@ -339,7 +344,8 @@ mod tests {
     fn a_projects_files_are_listed_once_per_change_on_disk() {
         let typescript = spec(r#", "checking": "typescript""#);
         let mut lists = ProjectLists::default();
-        let project = ListedProject { name: "/r/t.json".into(), files: Vec::new() };
+        let project =
+            ListedProject { name: "/r/t.json".into(), files: Vec::new(), change_count: 0 };
         lists.store(Path::new("/r"), project);
         for (config, expected) in [
             ("/r/t.json", "1 found".to_owned()),

@@ -23,6 +23,8 @@ pub(crate) struct TsserverProtocol {
     listed: Option<ListedProject>,
     /// Begins with a marker for the covering project.
     findings: Vec<Finding>,
+    /// Of the project lists, when the files of the project were requested.
+    change_count: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,6 +55,7 @@ impl TsserverProtocol {
     fn project_request(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
         self.stage = TsserverStage::Project;
         self.has_asked_files |= subject.project_lists.are_outdated();
+        self.change_count = subject.project_lists.change_count();
         execute_request("projectInfo", subject.file, self.has_asked_files)
     }
 
@@ -86,7 +89,7 @@ impl TsserverProtocol {
                     return self.project_request(subject);
                 }
                 let files = body["fileNames"].as_array();
-                self.listed = files.map(|files| listed_project(config, files));
+                self.listed = files.map(|files| listed_project(config, files, self.change_count));
                 self.findings = vec![project_marker(subject.about, config)];
                 self.stage = TsserverStage::Syntactic;
                 tsserver_request("syntacticDiagnosticsSync", subject.file)
@@ -106,9 +109,9 @@ impl TsserverProtocol {
     }
 }
 
-fn listed_project(config: &str, files: &[Value]) -> ListedProject {
+fn listed_project(config: &str, files: &[Value], change_count: u64) -> ListedProject {
     let files = files.iter().filter_map(Value::as_str).map(PathBuf::from).collect();
-    ListedProject { name: config.to_owned(), files }
+    ListedProject { name: config.to_owned(), files, change_count }
 }
 
 fn tsserver_request(command: &str, file: &Path) -> ProtocolStep {
@@ -185,7 +188,8 @@ mod tests {
     fn asked_files(current: Option<&str>, body: &Value) -> (Vec<bool>, Option<ListedProject>) {
         let mut lists = ProjectLists::default();
         let files = Vec::new();
-        let current = current.map(|name| ListedProject { name: name.to_owned(), files });
+        let current =
+            current.map(|name| ListedProject { name: name.to_owned(), files, change_count: 0 });
         if let Some(project) = current {
             lists.store(Path::new("/r"), project);
         }
@@ -208,8 +212,11 @@ mod tests {
     fn a_projects_files_are_listed_once_per_change_on_disk() {
         let (config, files) = ("/r/tsconfig.json", ["/r/a.ts", "/q/b.ts"]);
         let listing = json!({"configFileName": config, "fileNames": files});
-        let listed =
-            ListedProject { name: config.to_owned(), files: files.map(PathBuf::from).to_vec() };
+        let listed = ListedProject {
+            name: config.to_owned(),
+            files: files.map(PathBuf::from).to_vec(),
+            change_count: 0,
+        };
         assert_eq!(asked_files(None, &listing), (vec![true], Some(listed.clone())));
         assert_eq!(
             asked_files(Some("/r/b/tsconfig.json"), &listing),

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::DocumentRequest;
 use super::changes::{has_disputed_lines, ranged_change};
+use super::module_specifiers::module_specifiers;
 use moai_base::hash::ContentHash;
 use moai_base::limits::OPEN_DOCUMENTS_MAX;
 use moai_base::path::RelPath;
@@ -60,6 +61,8 @@ struct OpenDocument {
     last_use: u64,
     /// The project's epoch when this text was last sent.
     context_epoch: u64,
+    /// True if a change on disk was announced since it was opened.
+    is_announced: bool,
 }
 
 /// Open documents, and the versions of all documents ever opened.
@@ -138,6 +141,21 @@ impl OpenDocuments {
         })
     }
 
+    /// Records that a change of an open document on disk was announced. True if it is the first since
+    /// the document was opened: it may have been opened with the changed text.
+    pub(super) fn announce_change(&mut self, path: &RelPath) -> bool {
+        let document = self.open.get_mut(path);
+        document.is_some_and(|document| !std::mem::replace(&mut document.is_announced, true))
+    }
+
+    /// True if the text may make a project read other files than the document's present text.
+    pub(super) fn may_change_project_files(&self, request: &DocumentRequest) -> bool {
+        self.open.get(&request.path).is_some_and(|document| {
+            document.hash != request.hash
+                && module_specifiers(&document.text) != module_specifiers(&request.text)
+        })
+    }
+
     /// The messages that give the server the document's text, and the resulting version. When too
     /// many documents are open, the least recently used one that is not `busy` is evicted.
     pub(super) fn sync_steps(
@@ -198,7 +216,9 @@ impl OpenDocuments {
         let (hash, text) = (request.hash, Arc::clone(&request.text));
         let (last_use, context_epoch) = (self.use_count, self.context_epoch);
         let language_id = request.language_id.clone();
-        let document = OpenDocument { language_id, hash, text, last_use, context_epoch };
+        let is_announced = self.open.get(&request.path).is_some_and(|it| it.is_announced);
+        let document =
+            OpenDocument { language_id, hash, text, last_use, context_epoch, is_announced };
         self.open.insert(request.path.clone(), document);
     }
 

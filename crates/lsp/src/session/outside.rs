@@ -45,36 +45,48 @@ pub(crate) struct ListedProject {
     pub(crate) name: String,
     /// All files that the project reads.
     pub(crate) files: Vec<PathBuf>,
+    /// [`ProjectLists::change_count`] when the server was asked for them.
+    pub(crate) change_count: u64,
 }
 
 /// The unpolled files of each project of the server.
 #[derive(Debug, Default)]
 pub(crate) struct ProjectLists {
     files: BTreeMap<String, BTreeSet<PathBuf>>,
-    /// The projects whose files were listed after the last change on disk.
+    /// The projects whose files were listed after the last change that may have changed them.
     current: BTreeSet<String>,
+    change_count: u64,
 }
 
 impl ProjectLists {
-    /// True if no list was received since the last change on disk.
+    /// True if no list was received since the last such change.
     pub(crate) fn are_outdated(&self) -> bool {
         self.current.is_empty()
     }
 
-    /// True if a project's list was received since the last change on disk.
+    /// True if a project's list was received since the last such change.
     pub(crate) fn is_current(&self, project: &str) -> bool {
         self.current.contains(project)
     }
 
-    /// Any change may have changed the files that a project reads.
+    /// Number of changes so far that may have changed the files of a project.
+    pub(crate) fn change_count(&self) -> u64 {
+        self.change_count
+    }
+
+    /// Files appeared, disappeared or refer to others, or a file changed whose earlier text is
+    /// unknown, such as a configuration.
     pub(super) fn mark_outdated(&mut self) {
         self.current.clear();
+        self.change_count += 1;
     }
 
     pub(crate) fn store(&mut self, root: &Path, project: ListedProject) {
         let unpolled = project.files.into_iter().filter(|file| is_unpolled(root, file));
         self.files.insert(project.name.clone(), unpolled.collect());
-        self.current.insert(project.name);
+        if project.change_count == self.change_count {
+            self.current.insert(project.name);
+        }
     }
 }
 
@@ -95,7 +107,8 @@ impl LspSession {
         let name = folder.to_string_lossy().into_owned();
         if !self.project_lists.files.contains_key(&name) {
             let files = folder.ancestors().map(|above| above.join(CLANGD_CONFIG)).collect();
-            self.store_project_list(ListedProject { name, files });
+            let change_count = self.project_lists.change_count();
+            self.store_project_list(ListedProject { name, files, change_count });
         }
     }
 

@@ -27,15 +27,19 @@ impl LspSession {
             return;
         }
         self.documents.advance_context_epoch();
-        self.project_lists.mark_outdated();
         self.reread_outside(changes);
         let mut to_send = Vec::new();
         for (file, change) in changes {
             let path = RelPath::below(&self.root, file);
             let now = present.iter().find(|now| Some(&now.path) == path.as_ref());
+            let is_first = path.as_ref().is_some_and(|path| self.documents.announce_change(path));
             let is_open = path.is_some_and(|path| self.follow_disk(path, now));
+            let is_text_of_document = is_open && *change == DiskChange::Changed;
+            if is_first || !is_text_of_document {
+                self.project_lists.mark_outdated();
+            }
             // Some servers analyse twice when they are also notified of a document's change.
-            if !is_open || *change != DiskChange::Changed {
+            if !is_text_of_document {
                 to_send.push((file.clone(), *change));
             }
         }
@@ -163,6 +167,9 @@ impl LspSession {
         let is_forced = is_clangd && self.documents.is_suspect(request);
         let opening =
             if self.spec.change_after_open { OpenPolicy::Changed } else { OpenPolicy::Plain };
+        if self.documents.may_change_project_files(request) {
+            self.project_lists.mark_outdated();
+        }
         let (version, syncs) = self.documents.sync_steps(request, resend, opening, &busy);
         if !syncs.is_empty() {
             self.habits.on_text_sent(&request.path);

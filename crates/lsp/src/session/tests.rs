@@ -44,6 +44,15 @@ impl Play {
         play
     }
 
+    /// A text of a file is announced as its changed text on disk.
+    fn announce(&mut self, path: &str, text: &str) {
+        let file = Path::new("/r").join(path);
+        let path = RelPath::below(Path::new("/r"), &file).expect("relative");
+        let hash = ContentHash::of_bytes(text.as_bytes());
+        let present = PresentText { path, text: text.into(), hash };
+        self.session.files_changed(&[(file, DiskChange::Changed)], &[present]);
+    }
+
     /// Advances the time and ticks the session.
     fn wait_until(&mut self, at_ms: u64) {
         self.at_ms = at_ms;
@@ -490,4 +499,53 @@ fn a_crash_answers_every_question() {
     assert_eq!(answers.len(), 6);
     assert!(answers.iter().all(|word| word.ends_with("Crashed")), "{answers:?}");
     assert_eq!(play.session.next_wake(), None);
+}
+
+/// Measures a text with tsserver; returns whether the files of the project were requested.
+fn lists_files(play: &mut Play, ticket: u64, path: &str, text: &str) -> bool {
+    play.announce(path, text);
+    play.session.take_effects();
+    play.ask(ticket, path, text);
+    let mut has_listed = false;
+    loop {
+        let requests = play.session.take_effects().into_iter().filter_map(|effect| match effect {
+            SessionEffect::Send(RpcMessage::Request { id: RpcId::Number(id), params, .. }) => {
+                Some((id, params))
+            }
+            _ => None,
+        });
+        let Some((id, params)) = requests.last() else { return has_listed };
+        let arguments = &params["arguments"];
+        let body = match arguments[0].as_str() {
+            Some("projectInfo") => {
+                let is_listed = arguments[1]["needFileNameList"] == json!(true);
+                has_listed |= is_listed;
+                let files = if is_listed { json!(["/r/a.ts"]) } else { Value::Null };
+                json!({"configFileName": "/r/tsconfig.json", "fileNames": files})
+            }
+            _ => json!([]),
+        };
+        play.receive(json!({"id": id, "result": {"success": true, "body": body}}));
+    }
+}
+
+#[test]
+fn the_files_of_a_project_are_listed_again_when_the_files_that_it_names_change() {
+    let mut play = Play::able("tsserver", &json!({"textDocumentSync": 2}));
+    let text = |import: &str, body: &str| format!("import {{ b }} from '{import}';\n{body}\n");
+    let mut ticket = 0;
+    let mut lists = |path: &str, text: String| {
+        ticket += 1;
+        lists_files(&mut play, ticket, path, &text)
+    };
+    assert!(lists("a.ts", text("./b", "b();")), "the first time");
+    assert!(lists("a.ts", text("./b", "b(1);")), "it may have been opened with a new text");
+    assert!(!lists("a.ts", text("./b", "b('two');")));
+    assert!(lists("a.ts", text("./c", "b('two');")));
+    assert!(!lists("a.ts", text("./c", "b(\"three\");")));
+    assert!(lists("b.ts", "export const b = 1;\n".to_owned()), "a text that was unknown");
+    let created = [(PathBuf::from("/r/d.ts"), DiskChange::Created)];
+    assert!(!lists("a.ts", text("./c", "b();")));
+    play.session.files_changed(&created, &[]);
+    assert!(lists_files(&mut play, 90, "a.ts", &text("./c", "b(4);")));
 }
