@@ -26,7 +26,7 @@ use tokio::net::unix::pipe;
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::time::timeout;
 
-pub use command::{CommandOutcome, CommandRun, run_command, run_command_watched};
+pub use command::{CommandFailure, CommandOutcome, CommandRun, run_command, run_command_watched};
 use moai_base::limits::{PROGRAM_DRAIN_MS_MAX, PROGRAM_READ_BYTES_MAX, PROGRAM_REAP_MS_MAX};
 use parent::{ParentReport, ParentReports, RUN_CHECK};
 

@@ -214,13 +214,16 @@ pub fn unrequested_criteria(plan: &CheckPlan, proposed: &[CheckCommand]) -> Vec<
     missing
 }
 
+/// Name of the gap of [`missing_test_command`].
+pub const UNRUN_TESTS: &str = "tests";
+
 /// The gap for tests without a command that runs them; `test` is one of the tests.
 #[must_use]
 pub fn missing_test_command(test: &str, why: &str) -> CriterionGap {
     let test = one_line(test, GAP_CHARS_MAX / 2);
     let gap = Gap::new(Cause::NoCheck, format!("{test} is a test, but {why}"))
         .with_remedy("name the command under loop.checks with kind: test_pass");
-    CriterionGap { name: "tests".to_owned(), gap }
+    CriterionGap { name: UNRUN_TESTS.to_owned(), gap }
 }
 
 fn unknown_criterion(criterion: CheckCriterion) -> CriterionGap {

@@ -39,8 +39,11 @@ use moai_base::verdict::{Cause, Gap};
 use moai_host::git::GitError;
 use moai_host::git::branches::{self, branch_ref};
 use moai_host::git::foreign_commits::{REBASED_ONTO, fetched_ref};
-use moai_host::programs::{CommandOutcome, CommandRun};
+use moai_host::programs::{CommandFailure, CommandOutcome, CommandRun};
 use moai_report::merging::{self as words, BranchRefusal, MergeTask};
+
+/// Exit status of `git ls-remote --exit-code` if no ref matches: git-ls-remote(1).
+const NO_MATCHING_REF: CommandFailure = CommandFailure::Status(2);
 
 /// The outcome of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -281,10 +284,9 @@ impl BranchMerge {
         if !self.project.config.push {
             return Ok(None);
         }
-        // git-ls-remote(1): with --exit-code, 2 means that no matching ref exists.
         let arguments = ["ls-remote", "--exit-code", "--quiet", remote, &base];
         let asked = self.ask_remote(&arguments).await;
-        if asked.outcome == CommandOutcome::Failed("exit status 2".to_owned()) {
+        if asked.outcome == CommandOutcome::Failed(NO_MATCHING_REF) {
             return Ok(None);
         }
         Err(MergeHalt::End(BranchMergeResult::Unmeasured(gap_of(

@@ -145,7 +145,7 @@ pub(crate) fn stop_deadline_gap() -> Gap {
 pub(crate) fn git_message(run: &CommandRun) -> String {
     match (&run.outcome, run.output.trim()) {
         (CommandOutcome::Unmeasured(gap), _) => gap.to_string(),
-        (CommandOutcome::Failed(how), "") => how.clone(),
+        (CommandOutcome::Failed(how), "") => how.to_string(),
         (_, output) => output.to_owned(),
     }
 }

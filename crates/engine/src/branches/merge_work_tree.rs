@@ -15,7 +15,7 @@ use moai_base::verdict::{Cause, Gap};
 use moai_host::files::{private_dir, read_regular_text};
 use moai_host::git::{self, branches};
 use moai_host::ipc::StateDirs;
-use moai_host::programs::{CommandOutcome, CommandRun};
+use moai_host::programs::{CommandFailure, CommandOutcome, CommandRun};
 use moai_host::store::PROJECTS_FOLDER;
 
 /// The lock file, in the git folder that all worktrees of a repository share, so that it applies to all of
@@ -180,7 +180,7 @@ impl MergeWorkTree {
 
 fn failed_run(folder: &Path, error: &io::Error) -> CommandRun {
     CommandRun {
-        outcome: CommandOutcome::Failed("no work tree".to_owned()),
+        outcome: CommandOutcome::Failed(CommandFailure::Other("no work tree".to_owned())),
         output: format!("{}: {error}", folder.display()),
         elapsed: Duration::ZERO,
     }

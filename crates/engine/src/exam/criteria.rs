@@ -19,7 +19,7 @@ use moai_base::path::{NEVER_WALKED, RelPath};
 use moai_base::redaction::redact;
 use moai_base::verdict::{Cause, Gap, Verdict};
 use moai_host::files;
-use moai_host::programs::{self, CommandOutcome, CommandRun, ProgramCall};
+use moai_host::programs::{self, CommandFailure, CommandOutcome, CommandRun, ProgramCall};
 use moai_host::run_folders::{RunFolderKind, remove_left_folders, run_folder};
 use moai_loops::charter::Charter;
 use moai_loops::criteria::counts::{
@@ -29,7 +29,7 @@ use moai_loops::criteria::error_lines::is_error_line;
 use moai_loops::criteria::propose::{PROBED, ProposalFolder, READ, propose_checks};
 use moai_loops::criteria::{
     AUTOCHECKS, CheckCommand, CheckCriterion, CheckPlan, CheckScope, CriterionGap, PlanSources,
-    RUBRIC, missing_test_command,
+    RUBRIC, UNRUN_TESTS, missing_test_command,
 };
 use moai_loops::exam::{Exam, ExamRole, role};
 use moai_loops::{criteria, exam};
@@ -90,7 +90,7 @@ const MAKES: [&str; 2] = ["gmake", "make"];
 /// Remedy that makes a target run even if a file with its name exists.
 const PHONY: &str = "name the target in .PHONY";
 /// The exit status of test runners that found no test.
-const NO_TESTS: &str = "exit status 5";
+const NO_TESTS: CommandFailure = CommandFailure::Status(5);
 
 /// The commands that a Stop would run for the current project; reads the disk.
 pub(crate) fn check_plan(project: &Project, scope: CheckScope) -> CheckPlan {
@@ -134,7 +134,7 @@ async fn still_unanswered(
     criterion: CriterionGap,
     commands: &[CheckCommand],
 ) -> Option<CriterionGap> {
-    if commands.is_empty() || !criterion.gap.detail.ends_with(NO_TEST_COMMAND) {
+    if commands.is_empty() || criterion.name != UNRUN_TESTS {
         return Some(criterion);
     }
     let (root, commands) = (project.root.clone(), commands.to_vec());
@@ -553,7 +553,7 @@ fn is_without_tests(run: &CommandRun, counts: Option<&TestCounts>) -> bool {
     let is_none = counts.is_some_and(|counts| counts.run() == 0 && counts.skipped == 0);
     let found_none = match &run.outcome {
         CommandOutcome::Passed => true,
-        CommandOutcome::Failed(how) => how == NO_TESTS,
+        CommandOutcome::Failed(how) => *how == NO_TESTS,
         CommandOutcome::Unmeasured(_) => false,
     };
     is_none && found_none
@@ -576,7 +576,8 @@ fn reading(name: &str, run: CommandRun, counts: Option<&TestCounts>) -> SensorRe
     let end = match run.outcome {
         CommandOutcome::Passed if failed > 0 => {
             let tests = if failed == 1 { "test" } else { "tests" };
-            CommandOutcome::Failed(format!("exit code 0, but {failed} {tests} failed"))
+            let how = format!("exit code 0, but {failed} {tests} failed");
+            CommandOutcome::Failed(CommandFailure::Other(how))
         }
         end => end,
     };
@@ -679,7 +680,7 @@ mod tests {
     #[test]
     fn an_interpreter_without_the_tool_is_a_gap_but_a_failed_import_in_a_test_is_a_failure() {
         let check = |output: &str, expected: Option<Cause>| {
-            let end = CommandOutcome::Failed("exit status 1".to_owned());
+            let end = CommandOutcome::Failed(CommandFailure::Status(1));
             let run =
                 CommandRun { outcome: end, output: output.to_owned(), elapsed: Duration::ZERO };
             let reading = reading("unit", without_module(run), None);

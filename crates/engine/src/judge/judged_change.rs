@@ -199,16 +199,18 @@ fn text_now(
     }
     match reader.read(path) {
         Ok(snapshot) => Ok(Some(snapshot.text.to_string())),
-        Err(skipped) if skipped.reason == "binary" => {
+        Err(skipped) => {
             let mut bytes = Vec::new();
             let file = files::open_regular(&path.under(root));
-            let read = file.and_then(|file| file.take(SOURCE_BYTES_MAX).read_to_end(&mut bytes));
-            Err(match read {
-                Ok(_) => binary(path, &bytes),
-                Err(error) => OmissionReason::Unreadable(error.to_string()),
+            let read =
+                file.and_then(|file| file.take(SOURCE_BYTES_MAX + 1).read_to_end(&mut bytes));
+            let is_whole = read.is_ok_and(|length| length as u64 <= SOURCE_BYTES_MAX);
+            Err(if is_whole && bytes.contains(&0) {
+                binary(path, &bytes)
+            } else {
+                OmissionReason::Unreadable(skipped.reason)
             })
         }
-        Err(skipped) => Err(OmissionReason::Unreadable(skipped.reason)),
     }
 }
 

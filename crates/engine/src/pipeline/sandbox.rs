@@ -15,13 +15,13 @@ use moai_base::limits::{
 };
 use moai_base::redaction::redact;
 use moai_base::verdict::Cause;
-use moai_host::programs::{self, CommandOutcome, CommandRun, ProgramCall};
+use moai_host::programs::{self, CommandFailure, CommandOutcome, CommandRun, ProgramCall};
 use moai_loops::criteria::CheckCommand;
 use moai_pipeline::step::{SandboxFailure, SandboxReading};
 
 const DOCKER: &str = "docker";
 /// Exit status of docker when it failed itself, and not the command: docker-run(1).
-const OWN_FAILURE: &str = "exit status 125";
+const OWN_FAILURE: CommandFailure = CommandFailure::Status(125);
 
 /// Runs the commands one after the other, each in a separate container.
 pub(super) async fn run_in_container(

@@ -1,5 +1,6 @@
 //! Commands whose exit status is a result: passed, failed or unmeasured, with their output.
 
+use std::fmt;
 use std::io;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
@@ -14,11 +15,32 @@ use moai_base::verdict::{Cause, Gap};
 pub enum CommandOutcome {
     /// Exit status 0.
     Passed,
-    /// Any other end; the text for people: `exit status 1`, `killed by signal 9`.
-    Failed(String),
+    /// Any other end.
+    Failed(CommandFailure),
     /// It could not start, a command it needs was not found (exit status 126 or 127, the convention
     /// of shells), or it did not end in time.
     Unmeasured(Gap),
+}
+
+/// How a command failed; its text is a fragment for people: `exit status 1`, `killed by signal 9`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CommandFailure {
+    /// An exit status other than 0, 126 and 127.
+    Status(i32),
+    /// The number of the signal that ended it.
+    Signal(i32),
+    /// It failed in another way than by its end: a lower-case fragment.
+    Other(String),
+}
+
+impl fmt::Display for CommandFailure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Status(status) => write!(out, "exit status {status}"),
+            Self::Signal(signal) => write!(out, "killed by signal {signal}"),
+            Self::Other(how) => out.write_str(how),
+        }
+    }
 }
 
 /// One run of a command.
@@ -76,9 +98,11 @@ fn outcome_of_status(status: ExitStatus) -> CommandOutcome {
             let detail = "exit status 127: a command was not found";
             CommandOutcome::Unmeasured(Gap::new(Cause::NotInstalled, detail))
         }
-        (Some(code), _) => CommandOutcome::Failed(format!("exit status {code}")),
-        (None, Some(signal)) => CommandOutcome::Failed(format!("killed by signal {signal}")),
-        (None, None) => CommandOutcome::Failed("ended without a status".to_owned()),
+        (Some(status), _) => CommandOutcome::Failed(CommandFailure::Status(status)),
+        (None, Some(signal)) => CommandOutcome::Failed(CommandFailure::Signal(signal)),
+        (None, None) => {
+            CommandOutcome::Failed(CommandFailure::Other("ended without a status".to_owned()))
+        }
     }
 }
 

@@ -73,8 +73,8 @@ async fn exit_status_and_signal_tell_passed_from_failed() {
     let temp = tempfile::tempdir().unwrap();
     let ends = [
         ("exit 0", CommandOutcome::Passed),
-        ("exit 3", CommandOutcome::Failed("exit status 3".to_owned())),
-        ("kill -9 $$", CommandOutcome::Failed("killed by signal 9".to_owned())),
+        ("exit 3", CommandOutcome::Failed(CommandFailure::Status(3))),
+        ("kill -9 $$", CommandOutcome::Failed(CommandFailure::Signal(9))),
     ];
     for (text, expected) in ends {
         assert_eq!(run_command(shell(text, temp.path())).await.outcome, expected, "{text}");
@@ -87,7 +87,7 @@ async fn both_streams_come_in_the_order_they_were_written_without_colours() {
     let text = r"echo one; echo two >&2; printf '\033[31mthree\033[0m\n'; printf four >&2; exit 1";
     let run = run_command(shell(text, temp.path())).await;
     assert_eq!(run.output, "one\ntwo\nthree\nfour");
-    assert_eq!(run.outcome, CommandOutcome::Failed("exit status 1".to_owned()));
+    assert_eq!(run.outcome, CommandOutcome::Failed(CommandFailure::Status(1)));
 }
 
 #[tokio::test]
@@ -161,7 +161,7 @@ async fn a_check_that_kills_its_own_parent_is_a_failed_one_and_nothing_is_left()
     // The child outlives the shell that was started, ignores SIGTERM and keeps the pipe.
     let text = "sh -c 'trap \"\" TERM HUP; echo $$ > child; kill -9 $PPID; sleep 1000' & wait";
     let run = run_command(shell(text, temp.path())).await;
-    assert_eq!(run.outcome, CommandOutcome::Failed("killed by signal 9".to_owned()));
+    assert_eq!(run.outcome, CommandOutcome::Failed(CommandFailure::Signal(9)));
     assert!(run.elapsed < SOON / 2, "{:?}", run.elapsed);
     for id in ids(temp.path(), &["child"]) {
         until("the child is dead", || is_dead(id)).await;
