@@ -153,6 +153,7 @@ fn a_test_that_an_acceptance_command_has_run_is_measured() {
     for (more, is_named) in [(None, false), (Some("t/test_other.py"), true)] {
         let sandbox = begun(GOAL);
         sandbox.write("t/__init__.py", "");
+        sandbox.write("tests/__init__.py", "");
         sandbox.write("t/test_x.py", test);
         if let Some(other) = more {
             sandbox.write(other, test);

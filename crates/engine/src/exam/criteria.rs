@@ -122,6 +122,8 @@ pub(crate) fn check_plan(project: &Project, scope: CheckScope) -> CheckPlan {
 fn first_test_file(root: &Path, commands: &[CheckCommand]) -> Option<String> {
     let found = files::walk_names(root, &|path| role(path) == Some(ExamRole::Test));
     let names = found.into_iter().map(|path| path.to_string());
+    // A package of Python begins with this file, which holds no tests.
+    let names = names.filter(|test| test.rsplit('/').next() != Some("__init__.py"));
     names.filter(|test| !commands.iter().any(|command| runs_test(&command.argv, test))).min()
 }
 
