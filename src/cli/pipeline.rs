@@ -37,6 +37,7 @@ pub(super) fn run(args: &CliArgs, command: &PipelineCommand) -> CommandReply {
             });
         }
         PipelineCommand::Status(select) => PipelineOperation::Status { id: select.id.clone() },
+        PipelineCommand::Plan(select) => PipelineOperation::Plan { id: select.id.clone() },
         PipelineCommand::Cancel(select) => PipelineOperation::Cancel { id: select.id.clone() },
         PipelineCommand::Resume { select, session, max_tokens } => PipelineOperation::Resume {
             id: select.id.clone(),

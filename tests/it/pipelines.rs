@@ -6,10 +6,12 @@ mod commits;
 mod gates;
 mod persons;
 mod plans;
+mod reports;
 mod resumed;
 mod texts;
 mod unsound_worktrees;
 mod workers;
+mod worktree_notes;
 mod worktrees;
 
 use serde_json::{Value, json};

@@ -554,6 +554,8 @@ pub const APPROACH_CHARS_MIN: usize = 50;
 pub const CONFIDENCE_MIN: u32 = 30;
 /// Entries of `REMAINING_GAP` shown at the start of an iteration.
 pub const REMAINING_LINES_MAX: usize = 5;
+/// Lines about what a code at a terminal accepts.
+pub const ACCEPTED_LINES_MAX: usize = 40;
 /// Lines of `progress.txt` above which the agent is asked to shorten it.
 pub const PROGRESS_LINES_MAX: usize = 80;
 /// Longest decision or remaining step shown, in characters.

@@ -27,11 +27,12 @@ pub(crate) fn has_terminal(caller: &CallerContext) -> bool {
 }
 
 /// Refuses agents, and asks a person at a terminal for a code; `Err` is the reply in place of the command's
-/// own. `subject` describes the command and the acceptance.
+/// own. `subject` describes the command, `accepted` line by line what it accepts, which is shown before the code.
 pub(crate) fn confirm(
     engine: &Engine,
     caller: &CallerContext,
     subject: &str,
+    accepted: &[String],
     code: Option<&str>,
 ) -> Result<(), CommandReply> {
     let refused = |text: &str| Err(CommandReply::failure(REFUSED, &format!("moai-ralph: {text}")));
@@ -46,18 +47,25 @@ pub(crate) fn confirm(
             return refused(&format!("{subject} is for a person: this process has no terminal"));
         }
     };
+    // A code accepts what was shown with it.
+    let mut question = format!("moai-ralph: {subject}\r\n");
+    for line in accepted {
+        question.extend(["  ", line, "\r\n"]);
+    }
     if let Some(code) = code {
-        if engine.ledger().code_questions.answer(subject, &terminal, code) {
+        if engine.ledger().code_questions.answer(&question, &terminal, code) {
             return Ok(());
         }
-        return refused("this is not the code that was shown; nothing is accepted");
+        return refused(
+            "this is not the code that was shown, or what it accepts has changed since; nothing is accepted",
+        );
     }
     let code = new_code();
-    let question = format!("moai-ralph: {subject}\r\nType {code} to accept: ");
-    if !engine.ledger().code_questions.ask(subject, &terminal, code) {
+    let asked = format!("{question}Type {code} to accept: ");
+    if !engine.ledger().code_questions.ask(&question, &terminal, code) {
         return refused("too many questions are open at terminals; try again in a few minutes");
     }
-    match callers::write_to_terminal(&terminal, &question) {
+    match callers::write_to_terminal(&terminal, &asked) {
         Ok(()) => Err(CommandReply { needs_code: true, code: REFUSED, ..CommandReply::default() }),
         Err(error) => refused(&format!("{}: {error}", terminal.display())),
     }

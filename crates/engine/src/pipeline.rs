@@ -67,6 +67,7 @@ pub(crate) async fn handle(
             person_answer::answer_by_command(&call, id, &name, is_yes, &proof).await
         }
         PipelineOperation::Status { id } => pipeline_report::status(&call, id).await,
+        PipelineOperation::Plan { id } => pipeline_report::approved_text(&call, id).await,
         PipelineOperation::Report { id } => pipeline_report::report(&call, id).await,
         PipelineOperation::PullRequest { id, create } => {
             pipeline_report::pull_request(&call, id, create).await

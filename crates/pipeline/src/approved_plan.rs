@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Serialize};
 
 use crate::objection::UnapprovedPart;
-use crate::plan::PlanDocument;
-use crate::state::{PipelineState, PlanApprover};
+use crate::plan::{PlanDocument, TodoStatus};
+use crate::state::{PipelineState, PlanApprover, TodoProgress};
 
 /// A plan that the user agreed to.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -54,6 +54,18 @@ impl ApprovedPlan {
 }
 
 impl PipelineState {
+    /// The plan as it was approved, with the boxes that the engine's runs have set since.
+    #[must_use]
+    pub fn approved_text(&self) -> Option<String> {
+        let approved = self.approved.as_ref()?;
+        let document = approved.document();
+        let boxes = document.todos.iter().map(|todo| {
+            let progress = self.todos.get(todo.id.as_str());
+            (todo.id.clone(), progress.map_or(TodoStatus::Open, TodoProgress::status))
+        });
+        Some(PlanDocument::set_statuses(approved.text(), &boxes.collect::<Vec<_>>()))
+    }
+
     /// The parts of a plan that no person has approved.
     #[must_use]
     pub fn unapproved_parts(&self, text: &str) -> Vec<UnapprovedPart> {

@@ -3,9 +3,12 @@
 
 use crate::commits::PipelineCommit;
 use crate::file_patterns::matches_pattern;
-use crate::plan::{AcceptanceKind, Todo};
+use crate::person_question::item_name;
+use crate::plan::{AcceptanceItem, AcceptanceKind, Todo};
+use crate::scenario::ScenarioId;
 use crate::spec::SpecDocument;
-use crate::state::{PipelineState, TodoProgress};
+use crate::state::{PersonAnswer, PipelineState, TodoProgress};
+use crate::todo_failure::{FailureKind, TodoFailure};
 
 /// One requirement with its evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +41,23 @@ pub struct ItemEvidence {
     pub kind: AcceptanceKind,
     /// Its command, or its text.
     pub text: String,
+    pub result: ItemResult,
+}
+
+/// What is known about an acceptance item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ItemResult {
+    /// The engine's last run passed.
+    Passed,
+    /// It did not pass, or has no result.
+    Failed,
+    /// An earlier command of the TODO does not pass, so this one was not judged.
+    Undecided,
+    NotRun,
+    /// The runs of the scenario with this key decide.
+    Scenario(String),
+    /// A person decides, and has answered or not.
+    Person(Option<PersonAnswer>),
 }
 
 /// The evidence for each requirement of the specification and of the plan, in their order, then for
@@ -80,11 +100,18 @@ pub fn evidence_chain(
 }
 
 fn todo_evidence(state: &PipelineState, todo: &Todo) -> TodoEvidence {
-    let items = todo.items.iter().map(|item| ItemEvidence {
-        id: item.id.clone(),
-        kind: item.kind,
-        text: item.command.clone().unwrap_or_else(|| item.text.clone()),
-    });
+    let mut items = Vec::with_capacity(todo.items.len());
+    let mut has_failed = false;
+    for item in &todo.items {
+        let result = item_result(state, todo, item, has_failed);
+        has_failed |= result == ItemResult::Failed;
+        items.push(ItemEvidence {
+            id: item.id.clone(),
+            kind: item.kind,
+            text: item.command.clone().unwrap_or_else(|| item.text.clone()),
+            result,
+        });
+    }
     let is_of_todo = |commit: &&PipelineCommit| {
         !todo.files.is_empty() && commit.files.iter().any(|file| matches_pattern(&todo.files, file))
     };
@@ -92,8 +119,44 @@ fn todo_evidence(state: &PipelineState, todo: &Todo) -> TodoEvidence {
         id: todo.id.to_string(),
         title: todo.title.clone(),
         progress: state.todos.get(todo.id.as_str()).cloned().unwrap_or_default(),
-        items: items.collect(),
+        items,
         commits: state.commits.iter().filter(is_of_todo).cloned().collect(),
+    }
+}
+
+/// The result of an item; `has_failed` says that an earlier command of its TODO does not pass.
+fn item_result(
+    state: &PipelineState,
+    todo: &Todo,
+    item: &AcceptanceItem,
+    has_failed: bool,
+) -> ItemResult {
+    let progress = state.todos.get(todo.id.as_str());
+    let failure = progress.map_or("", |progress| progress.failure.as_str());
+    let name = item.failure_name();
+    match item.kind {
+        AcceptanceKind::Human => {
+            let name = item_name(&todo.id, &item.id);
+            ItemResult::Person(state.human_answers.get(&name).copied())
+        }
+        AcceptanceKind::Scenario => {
+            let id = ScenarioId::leading(&item.text).map(|(id, _)| id.to_string());
+            ItemResult::Scenario(id.unwrap_or_else(|| item_name(&todo.id, &item.id)))
+        }
+        AcceptanceKind::Automatic if progress.is_some_and(|progress| progress.has_passed) => {
+            ItemResult::Passed
+        }
+        AcceptanceKind::Automatic if failure.is_empty() => ItemResult::NotRun,
+        AcceptanceKind::Automatic if has_failed => ItemResult::Undecided,
+        // The commands of a TODO are judged in their order, up to the first that does not pass.
+        AcceptanceKind::Automatic => match TodoFailure::parse(failure) {
+            Some(TodoFailure { command, kind: FailureKind::NotRun, .. }) if command == name => {
+                ItemResult::NotRun
+            }
+            Some(TodoFailure { command, .. }) if command == name => ItemResult::Failed,
+            Some(_) => ItemResult::Passed,
+            None => ItemResult::Failed,
+        },
     }
 }
 

@@ -32,6 +32,7 @@ mod simulation;
 pub mod spec;
 pub mod state;
 pub mod step;
+pub mod todo_failure;
 pub mod worker_report;
 pub mod worktrees;
 pub mod write_rules;

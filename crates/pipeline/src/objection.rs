@@ -16,7 +16,9 @@ impl PlanObjection {
             | Self::NeedsPerson(_)
             | Self::PlayScenarios(_)
             | Self::Unapproved(_)
+            | Self::Declined(_)
             | Self::DocumentChanged { .. }
+            | Self::GivenUp { .. }
             | Self::Ready { .. } => true,
             Self::Commits(fault) => fault.is_task(),
             _ => false,
@@ -31,6 +33,17 @@ pub struct UnapprovedPart {
     pub name: String,
     /// Its 1-based line.
     pub line: usize,
+}
+
+/// A scenario without enough runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenScenario {
+    pub key: String,
+    pub title: String,
+    /// Its runs with the present files.
+    pub runs: usize,
+    /// Those that passed.
+    pub passed: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,6 +87,8 @@ pub enum PlanObjection {
     },
     /// These parts of the plan were added after the approval.
     Unapproved(Vec<UnapprovedPart>),
+    /// These parts were added after the approval, and the user does not approve them as they are.
+    Declined(Vec<UnapprovedPart>),
     /// A TODO passed at the last Stop and fails now.
     FailsAgain {
         todo: TodoId,
@@ -93,6 +108,11 @@ pub enum PlanObjection {
     Contradiction {
         /// The contradiction, as a fragment.
         what: String,
+    },
+    /// Workers failed too often at these TODOs; another one may still turn them around.
+    GivenUp {
+        /// The TODOs, in the order of the plan.
+        todos: Vec<String>,
     },
     /// The commands of a worker's TODO do not pass.
     WorkFails {
@@ -136,8 +156,8 @@ pub enum PlanObjection {
         /// The reason, as a fragment.
         what: String,
     },
-    /// These scenarios must still be played: each with its title and the number of its runs.
-    PlayScenarios(Vec<String>),
+    /// These scenarios must still be played.
+    PlayScenarios(Vec<OpenScenario>),
     /// Too few runs of a scenario passed.
     ScenarioFails {
         /// Key and title.

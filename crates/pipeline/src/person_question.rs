@@ -47,7 +47,7 @@ impl PersonQuestion {
     }
 }
 
-fn item_name(todo: &TodoId, item: &str) -> String {
+pub(crate) fn item_name(todo: &TodoId, item: &str) -> String {
     format!("{todo}/{item}")
 }
 

@@ -18,7 +18,7 @@ pub use self::revision::PlanChange;
 use crate::document::DocumentFault;
 use crate::file_patterns::matches_pattern;
 use moai_base::foreign_text::one_line;
-use moai_base::limits::GAP_CHARS_MAX;
+use moai_base::limits::{GAP_CHARS_MAX, REASON_LINE_CHARS_MAX};
 use moai_loops::named_variants;
 
 /// A parsed plan, usable only without faults.
@@ -122,6 +122,12 @@ impl AcceptanceItem {
     pub fn check_name(&self) -> Option<String> {
         let command = self.command.clone().unwrap_or_else(|| self.argv.join(" "));
         (!self.argv.is_empty()).then(|| one_line(&command, GAP_CHARS_MAX))
+    }
+
+    /// Its command in the failure of its TODO.
+    pub(crate) fn failure_name(&self) -> String {
+        let command = self.command.clone().unwrap_or_else(|| self.argv.join(" "));
+        one_line(&command, REASON_LINE_CHARS_MAX)
     }
 }
 

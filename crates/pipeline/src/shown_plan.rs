@@ -34,6 +34,12 @@ pub fn plan_version(text: &str) -> String {
     ContentHash::of_bytes(text.as_bytes()).short_hex()
 }
 
+/// The same for plans that may differ in their boxes.
+#[must_use]
+pub fn version_without_boxes(text: &str) -> String {
+    plan_version(&PlanDocument::without_statuses(text))
+}
+
 /// The acceptance commands of a plan, each with its TODO: ``TODO-1 `test -f x` ``.
 #[must_use]
 pub fn command_names(plan: &PlanDocument) -> Vec<String> {

@@ -11,10 +11,10 @@ use crate::convergence::FixRound;
 use crate::ending::LoopEnding;
 use crate::file_patterns::FileReach;
 use crate::gate::PipelineGates;
-use crate::plan::{PlanDocument, TodoId};
+use crate::plan::{PlanDocument, TodoId, TodoStatus};
 use crate::review::CategoryReview;
 use crate::scenario_runs::{FrozenScenario, ScenarioRun};
-use crate::shown_plan::ShownPlan;
+use crate::shown_plan::{ShownPlan, version_without_boxes};
 use crate::worktrees::TodoWorktree;
 use moai_base::limits::{BUGFIX_ATTEMPTS_MAX, PIPELINE_ITERATIONS_MAX};
 use moai_loops::criteria::SPECS_FOLDER;
@@ -145,6 +145,18 @@ pub struct TodoProgress {
     pub is_given_up: bool,
 }
 
+impl TodoProgress {
+    /// The state of its box.
+    #[must_use]
+    pub fn status(&self) -> TodoStatus {
+        match (self.has_passed, self.is_given_up) {
+            (true, _) => TodoStatus::Done,
+            (false, true) => TodoStatus::Failed,
+            (false, false) => TodoStatus::Open,
+        }
+    }
+}
+
 /// A claim that the engine's own run did not confirm: a checkbox that was set back, or a worker's
 /// report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -247,6 +259,9 @@ pub struct PipelineState {
     /// The version of the plan that its user was last shown, until it is approved.
     #[serde(default)]
     pub shown_plan: Option<ShownPlan>,
+    /// The last version of the plan that the user did not approve, regardless of its boxes.
+    #[serde(default)]
+    pub declined_plan: Option<String>,
     /// The TODOs of the approved plan, by id.
     #[serde(default)]
     pub todos: BTreeMap<String, TodoProgress>,
@@ -373,6 +388,9 @@ pub struct PipelineState {
     /// True if its documents for later work are written.
     #[serde(default)]
     pub has_left_documents: bool,
+    /// Texts about decisions of a person at a terminal that its agent has not read yet, oldest first.
+    #[serde(default)]
+    pub untold: Vec<String>,
     /// How its loop ended, once it has.
     #[serde(default)]
     pub ending: Option<LoopEnding>,
@@ -395,6 +413,7 @@ impl PipelineState {
             loop_id: String::new(),
             approved: None,
             shown_plan: None,
+            declined_plan: None,
             todos: BTreeMap::new(),
             gates: PipelineGates::default(),
             learnings: Vec::new(),
@@ -437,6 +456,7 @@ impl PipelineState {
             late_scripts: Vec::new(),
             has_work: false,
             has_left_documents: false,
+            untold: Vec::new(),
             ending: None,
             created_ms: now_ms,
             updated_ms: now_ms,
@@ -448,6 +468,13 @@ impl PipelineState {
     pub fn known_plan(&self) -> Option<ShownPlan> {
         let approved = || self.approved.as_ref().map(|approved| ShownPlan::of(approved.text()));
         self.shown_plan.clone().or_else(approved)
+    }
+
+    /// True if the user was asked about this plan and did not approve it.
+    #[must_use]
+    pub fn is_declined(&self, text: &str) -> bool {
+        let declined = self.declined_plan.as_ref();
+        declined.is_some_and(|declined| *declined == version_without_boxes(text))
     }
 
     /// True if its plan awaits approval, for the first time or after an extension.

@@ -25,18 +25,18 @@ use crate::pivot::PivotDocument;
 use crate::plan::{AcceptanceKind, PlanDocument, Todo, TodoId, TodoStatus};
 use crate::review::CategoryReview;
 use crate::scenario_runs::ScenarioRun;
-use crate::shown_plan::ShownPlan;
+use crate::shown_plan::{ShownPlan, version_without_boxes};
 use crate::state::{
     BoxCorrection, PassCount, PipelineKind, PipelinePhase, PipelineState, PlanApprover,
     ShellWriteRecord,
 };
+use crate::todo_failure::{FailureKind, TodoFailure};
 use crate::worker_report::WorkerReport;
 use crate::worktrees::{TodoWorktree, WorktreeEnding};
 use moai_base::foreign_text::one_line;
 use moai_base::limits::{
     BOX_CORRECTIONS_MAX, GATE_ROUNDS_MAX, PASS_COUNTS_MAX, PLAN_FAULT_HOLDS_MAX, PLAN_HOLDS_MAX,
-    QUESTION_HOLDS_MAX, REASON_LINE_CHARS_MAX, SHELL_WRITES_KEPT_MAX, TODO_FAILURE_CHARS_MAX,
-    UNMEASURED_BLOCKS_MAX,
+    QUESTION_HOLDS_MAX, SHELL_WRITES_KEPT_MAX, TODO_FAILURE_CHARS_MAX, UNMEASURED_BLOCKS_MAX,
 };
 
 /// The result of the engine's own run of a command.
@@ -96,6 +96,10 @@ pub enum PipelineEvent {
     },
     /// The user was shown a plan that may be approved.
     PlanShown {
+        text: String,
+    },
+    /// The user does not approve this plan.
+    PlanDeclined {
         text: String,
     },
     /// The user approved this plan.
@@ -207,6 +211,10 @@ pub fn step(
         }
         PipelineEvent::PlanShown { text } => {
             next.shown_plan = Some(ShownPlan::of(&text));
+            Vec::new()
+        }
+        PipelineEvent::PlanDeclined { text } => {
+            next.declined_plan = Some(version_without_boxes(&text));
             Vec::new()
         }
         PipelineEvent::PlanApproved { text, by } => approve_plan(&mut next, text, by, now_ms),
@@ -326,6 +334,7 @@ fn approve_plan(
     }
     next.approved = Some(ApprovedPlan::new(text, now_ms, by));
     next.shown_plan = None;
+    next.declined_plan = None;
     next.unapproved.clear();
     next.phase = PipelinePhase::Sprint;
     next.plan_holds = 0;
@@ -410,7 +419,10 @@ fn measure_work(
         return decisions;
     }
     if !added.is_empty() {
-        objections.push(PlanObjection::Unapproved(added));
+        let is_declined = next.is_declined(text);
+        let added =
+            if is_declined { PlanObjection::Declined } else { PlanObjection::Unapproved }(added);
+        objections.push(added);
     }
     objections.extend(questions.into_iter().map(PlanObjection::NeedsPerson));
     let ready = next.ready_among(&agreed);
@@ -421,6 +433,10 @@ fn measure_work(
     // If nothing else holds the pipeline, it ends, and its end reports them.
     if (has_failed || !objections.is_empty()) && !proves_nothing.is_empty() {
         objections.push(PlanObjection::PassesAlready { todos: proves_nothing });
+    }
+    let given_up = next.failed_todos();
+    if has_failed && !given_up.is_empty() && !next.is_replanning {
+        objections.push(PlanObjection::GivenUp { todos: given_up });
     }
     if has_failed && !ready.is_empty() && !next.is_replanning {
         objections.push(PlanObjection::Ready { todos: ready });
@@ -619,23 +635,23 @@ fn note_run(
 fn read_todo(todo: &Todo, commands: &BTreeMap<Vec<String>, CommandReading>) -> TodoReading {
     let mut is_run = false;
     for item in todo.items_of(AcceptanceKind::Automatic).filter(|item| !item.argv.is_empty()) {
-        let name = item.command.clone().unwrap_or_else(|| item.argv.join(" "));
-        let name = one_line(&name, REASON_LINE_CHARS_MAX);
-        let bounded = |failure: String| one_line(&failure, TODO_FAILURE_CHARS_MAX);
+        let name = item.failure_name();
+        let failure = |kind: FailureKind, reason: &str| {
+            let failure = TodoFailure { command: name.clone(), kind, reason: reason.to_owned() };
+            one_line(&failure.to_string(), TODO_FAILURE_CHARS_MAX)
+        };
         match commands.get(&item.argv) {
             Some(CommandReading::Passed) => is_run = true,
             Some(CommandReading::Failed(output)) => {
-                return TodoReading::Failed(bounded(format!("`{name}` fails: {output}")));
+                return TodoReading::Failed(failure(FailureKind::Fails, output));
             }
             Some(CommandReading::Unmeasured(reason)) => {
-                let failure = bounded(format!("`{name}` has no result: {reason}"));
-                return TodoReading::Unmeasured(failure);
+                return TodoReading::Unmeasured(failure(FailureKind::NoResult, reason));
             }
             Some(CommandReading::NotInstalled(reason)) => {
-                let failure = bounded(format!("`{name}` has no result: {reason}"));
-                return TodoReading::NotInstalled(failure);
+                return TodoReading::NotInstalled(failure(FailureKind::NoResult, reason));
             }
-            None => return TodoReading::Unmeasured(bounded(format!("`{name}` was not run"))),
+            None => return TodoReading::Unmeasured(failure(FailureKind::NotRun, "")),
         }
     }
     if is_run {

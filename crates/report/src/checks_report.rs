@@ -6,6 +6,8 @@ use super::json::rfc3339;
 use super::{finding_line, push_quoted, sanitized_line, sanitized_name};
 use moai_base::evidence::Evidence;
 use moai_base::finding::Finding;
+use moai_base::foreign_text::one_line;
+use moai_base::limits::{ACCEPTED_LINES_MAX, LINE_CHARS_MAX};
 use moai_base::verdict::Verdict;
 use moai_loops::criteria::{CheckCommand, CheckPlan};
 use moai_loops::exam::{ExamChange, ExamDifference, ExamRole};
@@ -165,6 +167,32 @@ pub fn refreeze_document<'r>(loop_id: &'r str, taken: &'r RefreezeReport) -> Ref
     }
 }
 
+/// For the user before a refreeze: each file that differs from the exam, new scripts of acceptance commands, and
+/// the findings of the guard that it allows.
+#[must_use]
+pub fn refreeze_preview(
+    differences: &[ExamDifference],
+    scripts: &[String],
+    findings: &[Finding],
+) -> Vec<String> {
+    let changed = differences.iter().map(|one| sanitized_name(&one.line()));
+    let is_listed =
+        |path: &&String| differences.iter().all(|one| one.path.as_str() != path.as_str());
+    let scripts = scripts.iter().filter(is_listed);
+    let scripts = scripts.map(|path| format!("{} (a script) is new", sanitized_name(path)));
+    let findings = findings.iter().map(|finding| format!("allows {}", finding_line(finding)));
+    let mut lines: Vec<String> = changed.chain(scripts).chain(findings).collect();
+    let more = lines.len().saturating_sub(ACCEPTED_LINES_MAX);
+    lines.truncate(ACCEPTED_LINES_MAX);
+    if more > 0 {
+        lines.push(format!("and {more} more (`moai-ralph loop checks` lists the files)"));
+    }
+    if lines.is_empty() {
+        lines.push("nothing differs from the frozen checks and tests".to_owned());
+    }
+    lines.iter().map(|line| one_line(line, LINE_CHARS_MAX)).collect()
+}
+
 /// The same as text.
 #[must_use]
 pub fn refreeze_text(loop_id: &str, taken: &RefreezeReport) -> String {
@@ -190,6 +218,25 @@ mod tests {
     fn difference(path: &str, role: ExamRole, change: ExamChange) -> ExamDifference {
         let path = RelPath::parse(path).expect("a relative path");
         ExamDifference { path, role, change, now: None }
+    }
+
+    #[test]
+    fn a_refreeze_shows_what_it_accepts_up_to_a_bound() {
+        let one = difference("tests/test_a.py", ExamRole::Test, ExamChange::Edited);
+        let lines = refreeze_preview(&[one], &["t/new.sh".to_owned()], &[]);
+        assert_eq!(lines, ["tests/test_a.py (a test) was edited", "t/new.sh (a script) is new"]);
+        let named = |count| (0..count).map(|at| format!("{at}.sh")).collect::<Vec<_>>();
+        assert_eq!(
+            refreeze_preview(&[], &named(ACCEPTED_LINES_MAX), &[]).len(),
+            ACCEPTED_LINES_MAX
+        );
+        let lines = refreeze_preview(&[], &named(ACCEPTED_LINES_MAX + 1), &[]);
+        assert_eq!(lines.len(), ACCEPTED_LINES_MAX + 1);
+        assert!(lines[ACCEPTED_LINES_MAX].starts_with("and 1 more"), "{lines:?}");
+        assert_eq!(
+            refreeze_preview(&[], &[], &[]),
+            ["nothing differs from the frozen checks and tests"]
+        );
     }
 
     #[test]

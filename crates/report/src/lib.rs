@@ -26,6 +26,7 @@ pub mod pipeline;
 pub mod pipeline_end;
 pub mod pipeline_evidence;
 pub mod pipeline_exam;
+pub mod pipeline_status;
 pub mod pipeline_worktrees;
 pub mod plan_approval;
 pub mod plan_objections;

@@ -106,11 +106,24 @@ impl AskedQuestion {
     }
 }
 
+/// The question alone, on one line.
+#[must_use]
+pub fn question_text(state: &PipelineState, question: &PersonQuestion) -> String {
+    asked_question(state, question).question.trim_start_matches(START).to_owned()
+}
+
 /// For the agent: the question it must ask the user.
 #[must_use]
 pub fn question_to_ask(state: &PipelineState, question: &PersonQuestion) -> String {
+    let (language, name) = (language(state), question.name());
     let asked = asked_question(state, question).arguments();
-    wording::QUESTION_TO_ASK.with(language(state), &[&question.name(), &asked])
+    match question {
+        PersonQuestion::Item { text, .. } if state.human_answers.contains_key(&name) => {
+            let text = one_line(text, QUESTION_TEXT_CHARS_MAX);
+            course::QUESTION_DECLINED.with(language, &[&name, &text, &asked])
+        }
+        _ => wording::QUESTION_TO_ASK.with(language, &[&name, &asked]),
+    }
 }
 
 /// For an agent that approves a plan: the question it must ask the user.
@@ -132,7 +145,7 @@ pub fn question_lines(state: &PipelineState, questions: &[PersonQuestion]) -> Ve
             PersonQuestion::Item { text, .. } => {
                 wording::ITEM_TO_ANSWER.with(language, &[&name, text])
             }
-            _ => asked_question(state, question).question.trim_start_matches(START).to_owned(),
+            _ => question_text(state, question),
         };
         one_line(&wording::ANSWER_WITH.with(language, &[&asked, &name]), LINE_CHARS_MAX)
     };
@@ -151,6 +164,15 @@ pub fn answered(state: &PipelineState, name: &str, is_yes: bool) -> String {
 pub fn answer_recorded(state: &PipelineState, name: &str, is_yes: bool) -> String {
     let phrase = if is_yes { course::RECORDED_YES } else { course::RECORDED_NO };
     phrase.with(language(state), &[&state.id, name])
+}
+
+/// Why a typed answer is refused: it is not a name with yes or no.
+#[must_use]
+pub fn answer_form(state: &PipelineState, open: &[PersonQuestion]) -> String {
+    let names: Vec<String> = open.iter().map(PersonQuestion::name).collect();
+    let none = course::NO_QUESTIONS.text_in(language(state)).to_owned();
+    let names = if names.is_empty() { none } else { names.join(", ") };
+    course::ANSWER_FORM.with(language(state), &[&names])
 }
 
 /// Why an answer is refused: no such question is open.

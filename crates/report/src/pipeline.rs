@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::person_questions::question_lines;
-use crate::pipeline_end::{end_lines, end_note};
+use crate::pipeline_end::end_note;
+use crate::pipeline_status::pipeline_status;
 use crate::pipeline_worktrees::worktree_entries;
 use crate::plan_objections::objection_lines;
 use crate::wording;
@@ -11,21 +11,21 @@ use crate::wording::pipelines as phrases;
 use moai_base::foreign_text::{one_line, quoted_lines};
 use moai_base::limits::{
     BUGFIX_ATTEMPTS_MAX, LINE_CHARS_MAX, PLAN_FAULTS_NAMED_MAX, REASON_LINE_CHARS_MAX,
-    SPARKLINE_CHARS_MAX, TASK_CHARS_MAX, TODO_FAILURE_CHARS_MAX,
+    TASK_CHARS_MAX,
 };
 use moai_loops::framework::{MessageLanguage, language_of};
 use moai_pipeline::commits::PipelineCommit;
 use moai_pipeline::escalation::Escalation;
 use moai_pipeline::gate::GateStatus;
 use moai_pipeline::objection::PlanObjection;
-use moai_pipeline::person_question::open_questions;
 use moai_pipeline::state::{
-    PassCount, PipelineKind, PipelineOutcome, PipelinePhase, PipelineState, PlanApprover,
-    ShellWriteOutcome, ShellWriteRecord,
+    PipelineKind, PipelineOutcome, PipelinePhase, PipelineState, ShellWriteOutcome,
+    ShellWriteRecord,
 };
 use moai_pipeline::write_rules::WriteObjection;
 use moai_protocol::documents::pipelines::{
-    PipelineCommitEntry, PipelineDocument, PipelineGateEntries, PipelineTodoCounts,
+    ClaimEntry, PipelineCommitEntry, PipelineDocument, PipelineGateEntries, PipelineReportDocument,
+    PipelineTodoCounts, ProposalEntry, RequirementEntry, ShellWriteEntry,
 };
 
 /// The form of a plan, as the agent is shown it.
@@ -57,6 +57,8 @@ pub fn plan_instructions(state: &PipelineState) -> String {
     let path = state.plan_path();
     let goal: String = state.goal.chars().take(TASK_CHARS_MAX).collect();
     let goal: Vec<String> = quoted_lines(&goal).collect();
+    let items =
+        if state.kind == PipelineKind::Full { phrases::ITEMS_OF_FULL } else { phrases::ITEMS };
     let lines = [
         started,
         goal.join("\n"),
@@ -64,10 +66,20 @@ pub fn plan_instructions(state: &PipelineState) -> String {
         wording::PIPELINE_PLAN_FIRST.with(language, &[&path]),
         PLAN_FORM.trim_end().to_owned(),
         wording::PIPELINE_COMMAND_RULE.text_in(language).to_owned(),
+        items.text_in(language).to_owned(),
         wording::PIPELINE_ASK.text_in(language).to_owned(),
         format!("3. {}", wording::PIPELINE_BOXES.with(language, &[&path])),
     ];
-    lines.join("\n")
+    lines.into_iter().chain(writer_rule(state)).collect::<Vec<_>>().join("\n")
+}
+
+/// Who writes the source files; `None` if the main agent does.
+fn writer_rule(state: &PipelineState) -> Option<String> {
+    match state.workers {
+        _ if state.is_solo => None,
+        0 => Some(phrases::BY_WORKERS.text_in(language(state)).to_owned()),
+        most => Some(phrases::IN_WORKTREES.with(language(state), &[&most.to_string()])),
+    }
 }
 
 /// Instructions for an agent at the start, and when a pipeline is continued.
@@ -98,7 +110,8 @@ pub fn fix_rule(state: &PipelineState) -> &'static str {
 #[must_use]
 pub fn work_instructions(state: &PipelineState) -> String {
     let rule = wording::PIPELINE_BOXES.with(language(state), &[&state.plan_path()]);
-    format!("{rule}\n{}", pipeline_status(state))
+    let rules: Vec<String> = std::iter::once(rule).chain(writer_rule(state)).collect();
+    format!("{}\n{}", rules.join("\n"), pipeline_status(state))
 }
 
 /// For the user: the agent wrote no usable plan.
@@ -122,17 +135,41 @@ pub fn not_approved(state: &PipelineState, objections: &[PlanObjection]) -> Stri
     with_lines(head, state, objections)
 }
 
+/// Why no approved plan is printed.
+#[must_use]
+pub fn no_approved_plan(state: &PipelineState) -> String {
+    let phrase =
+        if state.kind.has_plan() { phrases::NO_APPROVED_PLAN } else { phrases::WITHOUT_PLAN };
+    phrase.with(language(state), &[&state.id])
+}
+
+/// Why a command of an active pipeline is refused.
+#[must_use]
+pub fn has_ended(state: &PipelineState) -> String {
+    phrases::HAS_ENDED.with(language(state), &[&state.id])
+}
+
 fn with_lines(mut head: String, state: &PipelineState, objections: &[PlanObjection]) -> String {
+    push_objections(&mut head, state, objections, "  ");
+    head
+}
+
+/// Adds the first objections and the number of the others to a text, each on a line of its own.
+pub(crate) fn push_objections(
+    text: &mut String,
+    state: &PipelineState,
+    objections: &[PlanObjection],
+    indent: &str,
+) {
     let named = &objections[..objections.len().min(PLAN_FAULTS_NAMED_MAX)];
     for line in objection_lines(state, named) {
-        let _ = write!(head, "\n  {line}");
+        let _ = write!(text, "\n{indent}{line}");
     }
     let more = objections.len() - named.len();
     if more > 0 {
         let more = phrases::MORE_FAULTS.with(language(state), &[&more.to_string()]);
-        let _ = write!(head, "\n  {more}");
+        let _ = write!(text, "\n{indent}{more}");
     }
-    head
 }
 
 /// For the agent: where a stronger model is proposed.
@@ -244,121 +281,6 @@ pub fn not_saved(state: &PipelineState, reason: &str) -> String {
     wording::PIPELINE_NOT_SAVED.with(language(state), &[&state.id, reason])
 }
 
-/// `pipeline status`: phase, TODOs, gates and progress.
-#[must_use]
-pub fn pipeline_status(state: &PipelineState) -> String {
-    let goal = one_line(&state.goal, REASON_LINE_CHARS_MAX);
-    let phase = match state.outcome {
-        Some(outcome) => format!("{} ({})", state.phase.as_str(), outcome.as_str()),
-        None => state.phase.as_str().to_owned(),
-    };
-    let mut text = format!("{} ({}): {phase}\n  goal: {goal}\n", state.id, state.kind.as_str());
-    let approval = state.approved.as_ref().map_or_else(
-        || "not approved".to_owned(),
-        |plan| format!("approved by {}", approver(plan.by)),
-    );
-    if state.kind.has_plan() {
-        let _ = writeln!(text, "  plan: {} ({approval})", state.plan_path());
-    }
-    let _ = writeln!(text, "  loop: {}", state.loop_id);
-    push_todos(&mut text, state);
-    for line in question_lines(state, &open_questions(state)) {
-        let _ = writeln!(text, "  asks you: {line}");
-    }
-    if let Some(last) = state.pass_counts.last() {
-        let line = sparkline(&state.pass_counts);
-        let _ = write!(text, "  passing at each Stop: {line} {}/{}", last.passed, last.total);
-        let now = state.passed_todos();
-        // Workers end between two Stops.
-        let since = if now == last.passed { String::new() } else { format!(", now {now}") };
-        let _ = writeln!(text, "{since}");
-    }
-    if state.kind == PipelineKind::Full {
-        let gates = gate_entries(state);
-        let PipelineGateEntries { tests, review, scenarios } = gates;
-        let _ = writeln!(text, "  gates: tests {tests}, review {review}, scenarios {scenarios}");
-        push_gates(&mut text, state);
-    }
-    if !state.fix_rounds.is_empty() {
-        let _ = writeln!(text, "  rounds of fixes: {}", state.fix_rounds.len());
-    }
-    text.push_str(&end_lines(state));
-    text
-}
-
-/// One character for each of the last measured Stops: the share of TODOs that passed.
-fn sparkline(counts: &[PassCount]) -> String {
-    let shown = &counts[counts.len().saturating_sub(SPARKLINE_CHARS_MAX)..];
-    let level = |count: &PassCount| {
-        let top = SPARKLINE_LEVELS.len() - 1;
-        let level = (count.passed * top).checked_div(count.total).unwrap_or(0);
-        SPARKLINE_LEVELS[level.min(top)]
-    };
-    shown.iter().map(level).collect()
-}
-
-/// From nothing to everything.
-const SPARKLINE_LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-
-/// The tokens of a pipeline, as a line of its status.
-#[must_use]
-pub fn tokens_line(tokens: Option<u64>) -> String {
-    match tokens {
-        Some(tokens) => format!("  tokens: {tokens}\n"),
-        None => "  tokens: unknown\n".to_owned(),
-    }
-}
-
-/// Details of the gates that their own texts omit.
-fn push_gates(text: &mut String, state: &PipelineState) {
-    if let Some(place) = &state.sandbox {
-        let _ = writeln!(text, "    gate 1: {}", one_line(place, REASON_LINE_CHARS_MAX));
-    }
-    if let Some(review) = &state.review {
-        let (verdict, judges) = (&review.verdict, review.judges.join(", "));
-        let (critical, warnings) = (review.critical, review.warnings);
-        let _ = write!(text, "    gate 2: {verdict}, critical {critical}, warnings {warnings}");
-        let rest = review.gap.as_ref().unwrap_or(&judges);
-        let _ = writeln!(text, " ({})", one_line(rest, REASON_LINE_CHARS_MAX));
-    }
-    for scenario in &state.scenarios {
-        let runs = state.scenario_runs.get(&scenario.key).map(Vec::as_slice).unwrap_or_default();
-        let passed = runs.iter().filter(|run| run.has_passed).count();
-        let _ =
-            writeln!(text, "    gate 3: {}: {passed} of {} runs passed", scenario.key, runs.len());
-    }
-    for path in &state.changed_documents {
-        let _ = writeln!(text, "    changed after it was written: {path}");
-    }
-}
-
-fn approver(by: PlanApprover) -> &'static str {
-    match by {
-        PlanApprover::Person => "a person",
-        PlanApprover::Question => "a person, who answered the host's question",
-    }
-}
-
-fn push_todos(text: &mut String, state: &PipelineState) {
-    let Some(approved) = &state.approved else { return };
-    for todo in &approved.document().todos {
-        let Some(progress) = state.todos.get(todo.id.as_str()) else { continue };
-        let mark = match (progress.has_passed, progress.is_given_up) {
-            (true, _) => "x",
-            (false, true) => "FAILED",
-            (false, false) => " ",
-        };
-        let title = one_line(&todo.title, REASON_LINE_CHARS_MAX);
-        let _ = write!(text, "  [{mark}] {} {title}", todo.id);
-        if !progress.failure.is_empty() {
-            let _ = write!(text, ": {}", one_line(&progress.failure, TODO_FAILURE_CHARS_MAX));
-        } else if progress.has_passed_untouched {
-            text.push_str(": its commands passed before anything was changed");
-        }
-        text.push('\n');
-    }
-}
-
 /// Why a pipeline does not begin: the number of workers is invalid.
 #[must_use]
 pub fn workers_out_of_range(given: &str, max: u32) -> String {
@@ -389,62 +311,6 @@ pub fn option_given_twice(option: &str) -> String {
     format!("{option} is given twice: say it once, before the goal")
 }
 
-/// `pipeline report`: claims, results of the engine's runs, and missing evidence.
-#[must_use]
-pub fn pipeline_report(state: &PipelineState) -> String {
-    let mut text = pipeline_status(state);
-    if !state.corrections.is_empty() {
-        let _ = writeln!(text, "  claims that the engine's own runs did not confirm:");
-        for correction in &state.corrections {
-            let reason = one_line(&correction.reason, REASON_LINE_CHARS_MAX);
-            let _ = writeln!(text, "    {}: {reason}", correction.todo);
-        }
-    }
-    if !state.shell_writes.is_empty() {
-        let _ = writeln!(text, "  source files that shell commands changed against the rules:");
-    }
-    for record in &state.shell_writes {
-        let path = one_line(&record.path, REASON_LINE_CHARS_MAX);
-        let by = if record.is_by_worker { "a worker" } else { "the main agent" };
-        let outcome = match &record.outcome {
-            ShellWriteOutcome::Named => String::new(),
-            ShellWriteOutcome::TakenBack { checkpoint } => {
-                format!(", taken back; what it wrote is checkpoint {checkpoint} of the loop")
-            }
-            ShellWriteOutcome::Left { reason } => {
-                format!(", not taken back: {}", one_line(reason, REASON_LINE_CHARS_MAX))
-            }
-        };
-        let _ = writeln!(text, "    {path}: by {by}{outcome}");
-    }
-    if !state.human_answers.is_empty() {
-        let _ = writeln!(text, "  what the user said about items for a person:");
-    }
-    for (name, answer) in &state.human_answers {
-        let _ = writeln!(text, "    {name}: {}", if answer.is_yes { "met" } else { "not met" });
-    }
-    if !state.discoveries.is_empty() {
-        let _ = writeln!(text, "  proposals of workers, checked against the pivot points:");
-    }
-    for discovery in &state.discoveries {
-        let summary = one_line(&discovery.summary, REASON_LINE_CHARS_MAX);
-        let conflicts = match discovery.conflicts.as_slice() {
-            [] => String::new(),
-            conflicts => format!(": {}", one_line(&conflicts.join(", "), REASON_LINE_CHARS_MAX)),
-        };
-        let verdict = match discovery.answer {
-            None => discovery.verdict.as_str(),
-            Some(answer) if answer.is_yes => "allowed by the user",
-            Some(_) => "rejected by the user",
-        };
-        let _ = writeln!(text, "    {}: {summary}: {verdict}{conflicts}", discovery.todo);
-    }
-    if state.is_active() {
-        let _ = writeln!(text, "  it has not ended yet");
-    }
-    text
-}
-
 /// Numbers of a pipeline that ended, one line each, for `metrics.md`.
 #[must_use]
 pub fn metric_lines(state: &PipelineState) -> Vec<String> {
@@ -466,7 +332,7 @@ pub fn metric_lines(state: &PipelineState) -> Vec<String> {
 }
 
 /// The gates; a small pipeline has only the first.
-fn gate_entries(state: &PipelineState) -> PipelineGateEntries {
+pub(crate) fn gate_entries(state: &PipelineState) -> PipelineGateEntries {
     if state.kind == PipelineKind::Full {
         let gates = state.gates;
         return PipelineGateEntries {
@@ -513,7 +379,44 @@ pub fn pipeline_document(state: &PipelineState, tokens: Option<u64>) -> Pipeline
         commits: state.commits.iter().map(commit_entry).collect(),
         note: end_note(state),
         worktrees: worktree_entries(state),
-        requirements: Vec::new(),
+    }
+}
+
+/// `moai-ralph/pipeline-report@1`.
+#[must_use]
+pub fn report_document(
+    state: &PipelineState,
+    requirements: Vec<RequirementEntry>,
+) -> PipelineReportDocument<'_> {
+    let claims =
+        state.corrections.iter().map(|it| ClaimEntry { todo: &it.todo, reason: &it.reason });
+    let shell_writes = state.shell_writes.iter().map(|record| ShellWriteEntry {
+        path: &record.path,
+        by: if record.is_by_worker { "worker" } else { "main" },
+        outcome: match record.outcome {
+            ShellWriteOutcome::Named => "named",
+            ShellWriteOutcome::TakenBack { .. } => "taken_back",
+            ShellWriteOutcome::Left { .. } => "left",
+        },
+    });
+    let proposals = state.discoveries.iter().map(|discovery| ProposalEntry {
+        todo: &discovery.todo,
+        summary: &discovery.summary,
+        verdict: &discovery.verdict,
+        allowed: discovery.answer.map(|answer| answer.is_yes),
+        conflicts: &discovery.conflicts,
+    });
+    PipelineReportDocument {
+        id: &state.id,
+        goal: &state.goal,
+        outcome: state.outcome.map(PipelineOutcome::as_str),
+        note: end_note(state),
+        gates: gate_entries(state),
+        requirements,
+        commits: state.commits.iter().map(commit_entry).collect(),
+        claims: claims.collect(),
+        shell_writes: shell_writes.collect(),
+        proposals: proposals.collect(),
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use crate::pipeline::language;
 use crate::wording::endings as phrases;
+use crate::wording::statuses as labels;
 use crate::wording::{BilingualPhrase, ITERATIONS};
 use moai_base::foreign_text::one_line;
 use moai_base::limits::{
@@ -24,9 +25,11 @@ pub fn ended(state: &PipelineState) -> String {
     let (language, id) = (language(state), state.id.as_str());
     let why = end_note(state).unwrap_or_default();
     let head = match outcome {
-        PipelineOutcome::Completed => phrases::COMPLETED.with(language, &[id, &passed(state)]),
+        PipelineOutcome::Completed => {
+            phrases::COMPLETED.with(language, &[id, &passed_todos(state)])
+        }
         PipelineOutcome::Unverified => {
-            phrases::UNVERIFIED.with(language, &[id, outcome.as_str(), &passed(state), &why])
+            phrases::UNVERIFIED.with(language, &[id, outcome.as_str(), &passed_todos(state), &why])
         }
         PipelineOutcome::Partial => {
             phrases::UNFINISHED.with(language, &[id, outcome.as_str(), &why])
@@ -49,7 +52,7 @@ pub fn end_note(state: &PipelineState) -> Option<String> {
     }
     let mut parts: Vec<String> = reasons.iter().map(|reason| reason_words(state, reason)).collect();
     if state.outcome == Some(PipelineOutcome::Partial) && state.approved.is_some() {
-        parts.insert(1, passed(state));
+        parts.insert(1, passed_todos(state));
     }
     Some(one_line(&parts.join("; "), LINE_CHARS_MAX))
 }
@@ -59,10 +62,11 @@ pub(crate) fn end_lines(state: &PipelineState) -> String {
     let Some(outcome) = state.outcome else { return String::new() };
     let mut text = String::new();
     if let Some(why) = end_note(state) {
-        let _ = writeln!(text, "  why: {why}");
+        let _ = writeln!(text, "{}", labels::WHY.with(language(state), &[&why]));
     }
     if outcome != PipelineOutcome::Completed {
-        let _ = writeln!(text, "  next: {}", advice(state, outcome));
+        let next = labels::NEXT.with(language(state), &[&advice(state, outcome)]);
+        let _ = writeln!(text, "{next}");
     }
     text
 }
@@ -184,7 +188,7 @@ fn unmeasured_words(language: MessageLanguage, gaps: Option<&str>) -> String {
 }
 
 /// How many TODOs pass, as a fragment; without a plan, that everything measured is clean.
-fn passed(state: &PipelineState) -> String {
+pub(crate) fn passed_todos(state: &PipelineState) -> String {
     let (language, passed, total) = (language(state), state.passed_todos(), state.todos.len());
     let phrase = match (passed, total) {
         _ if !state.kind.has_plan() => phrases::MEASURED_CLEAN,

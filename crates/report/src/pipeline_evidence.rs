@@ -4,13 +4,19 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use crate::pipeline_end::end_note;
+use crate::pipeline::language;
+use crate::pipeline_end::{end_note, passed_todos};
+use crate::pipeline_status::scenario_words;
+use crate::wording::statuses as phrases;
 use moai_base::foreign_text::one_line;
 use moai_base::limits::{REASON_LINE_CHARS_MAX, TASK_CHARS_MAX};
+use moai_loops::framework::MessageLanguage;
 use moai_pipeline::approved_plan::ApprovedPlan;
 use moai_pipeline::commits::{PipelineCommit, not_yet_passing};
-use moai_pipeline::evidence_chain::{RequirementEvidence, TodoEvidence, evidence_chain};
-use moai_pipeline::plan::{AcceptanceItem, AcceptanceKind};
+use moai_pipeline::evidence_chain::{
+    ItemEvidence, ItemResult, RequirementEvidence, TodoEvidence, evidence_chain,
+};
+use moai_pipeline::plan::{AcceptanceItem, AcceptanceKind, TodoStatus};
 use moai_pipeline::spec::SpecDocument;
 use moai_pipeline::state::{PipelineOutcome, PipelineState};
 use moai_protocol::documents::pipelines::{AcceptanceEntry, RequirementEntry, TodoEvidenceEntry};
@@ -21,12 +27,9 @@ use moai_protocol::observation_lines::moment_text;
 pub fn evidence_lines(state: &PipelineState, spec: Option<&SpecDocument>) -> String {
     let mut text = String::new();
     for requirement in evidence_chain(state, spec) {
-        let _ = writeln!(text, "  {}", requirement_line(&requirement));
-        if requirement.todos.is_empty() {
-            text.push_str("    no TODO of the approved plan names it\n");
-        }
+        let _ = writeln!(text, "{}", requirement_line(state, &requirement));
         for todo in &requirement.todos {
-            push_todo(&mut text, todo);
+            push_todo(&mut text, state, todo);
         }
     }
     push_commits(&mut text, state);
@@ -52,9 +55,24 @@ fn todo_entry(todo: TodoEvidence) -> TodoEvidenceEntry {
         id: item.id,
         kind: item.kind.as_str(),
         text: item.text,
+        result: match item.result {
+            ItemResult::Passed => "passed",
+            ItemResult::Failed => "failed",
+            ItemResult::Undecided => "undecided",
+            ItemResult::NotRun => "not_run",
+            ItemResult::Scenario(_) => "gate",
+            ItemResult::Person(None) => "unanswered",
+            ItemResult::Person(Some(answer)) if answer.is_yes => "met",
+            ItemResult::Person(Some(_)) => "not_met",
+        },
     });
     TodoEvidenceEntry {
         todo: todo.id,
+        status: match todo.progress.status() {
+            TodoStatus::Done => "done",
+            TodoStatus::Failed => "failed",
+            TodoStatus::Open => "open",
+        },
         passed: todo.progress.has_passed,
         failure: todo.progress.failure,
         items: items.collect(),
@@ -62,48 +80,82 @@ fn todo_entry(todo: TodoEvidence) -> TodoEvidenceEntry {
     }
 }
 
-fn requirement_line(requirement: &RequirementEvidence) -> String {
+fn requirement_line(state: &PipelineState, requirement: &RequirementEvidence) -> String {
+    let language = language(state);
+    let open: Vec<String> = requirement.todos.iter().flat_map(open_parts).collect();
+    let verdict = if requirement.todos.is_empty() {
+        phrases::NO_TODO.text_in(language).to_owned()
+    } else if open.is_empty() {
+        phrases::TODOS_PASS.text_in(language).to_owned()
+    } else {
+        let named = one_line(&open.join(", "), REASON_LINE_CHARS_MAX);
+        phrases::TODOS_OPEN.with(language, &[&named])
+    };
     let title = one_line(&requirement.title, REASON_LINE_CHARS_MAX);
     match (requirement.id.as_str(), title.as_str()) {
-        ("", _) => "without a requirement:".to_owned(),
-        (id, "") => format!("{id}:"),
-        (id, title) => format!("{id} ({title}):"),
+        ("", _) => phrases::WITHOUT_REQUIREMENT.text_in(language).to_owned(),
+        (id, "") => phrases::REQUIREMENT.with(language, &[id, &verdict]),
+        (id, title) => phrases::REQUIREMENT_TITLED.with(language, &[id, title, &verdict]),
     }
 }
 
-fn push_todo(text: &mut String, todo: &TodoEvidence) {
-    let mark = if todo.progress.has_passed { "x" } else { " " };
+/// What keeps a TODO from being accepted: itself, or items that a person has not accepted.
+fn open_parts(todo: &TodoEvidence) -> Vec<String> {
+    if !todo.progress.has_passed {
+        return vec![todo.id.clone()];
+    }
+    let is_open = |item: &&ItemEvidence| match &item.result {
+        ItemResult::Person(answer) => !answer.is_some_and(|answer| answer.is_yes),
+        _ => false,
+    };
+    todo.items.iter().filter(is_open).map(|item| format!("{}/{}", todo.id, item.id)).collect()
+}
+
+fn push_todo(text: &mut String, state: &PipelineState, todo: &TodoEvidence) {
+    let mark = todo.progress.status().mark();
     let title = one_line(&todo.title, REASON_LINE_CHARS_MAX);
     let _ = writeln!(text, "    [{mark}] {} {title}", todo.id);
     for item in &todo.items {
         let shown = one_line(&item.text, REASON_LINE_CHARS_MAX);
         let (id, kind) = (&item.id, item.kind.as_str());
-        let _ = writeln!(text, "      {id} [{kind}] {shown}: {}", item_result(todo, item.kind));
+        let result = item_result(state, todo, &item.result);
+        let _ = writeln!(text, "      {id} [{kind}] {shown}: {result}");
     }
     let named: Vec<String> = todo.commits.iter().map(PipelineCommit::named).collect();
     if !named.is_empty() {
-        let _ = writeln!(text, "      commits: {}", named.join(", "));
+        let line = phrases::COMMITS_OF_TODO.with(language(state), &[&named.join(", ")]);
+        let _ = writeln!(text, "{line}");
     }
 }
 
-/// The known results of an acceptance item, as a fragment.
-fn item_result(todo: &TodoEvidence, kind: AcceptanceKind) -> String {
-    match (kind, todo.progress.passed_ms) {
-        (AcceptanceKind::Scenario, _) => "see the gate for scenarios".to_owned(),
-        (AcceptanceKind::Human, _) => "for a person".to_owned(),
-        (AcceptanceKind::Automatic, since) if todo.progress.has_passed => {
-            let since = since.and_then(|ms| i64::try_from(ms).ok()).map(moment_text);
-            let since = since.map(|at| format!(", first at {at}")).unwrap_or_default();
-            format!("passed in the engine's last run{since}")
+/// The known result of an acceptance item, as a fragment.
+fn item_result(state: &PipelineState, todo: &TodoEvidence, result: &ItemResult) -> String {
+    let language = language(state);
+    let moment = |ms: u64| i64::try_from(ms).map(moment_text).unwrap_or_default();
+    let phrase = match result {
+        ItemResult::Passed => {
+            let since = todo.progress.passed_ms.filter(|_| todo.progress.has_passed).map(moment);
+            let since = since.map(|at| phrases::FIRST_AT.with(language, &[&at]));
+            return phrases::ITEM_PASSED.text_in(language).to_owned() + &since.unwrap_or_default();
         }
-        (AcceptanceKind::Automatic, _) if todo.progress.failure.is_empty() => "not run".to_owned(),
-        (AcceptanceKind::Automatic, _) => "does not pass".to_owned(),
-    }
+        ItemResult::Scenario(key) => return scenario_words(state, key),
+        ItemResult::Person(Some(answer)) => {
+            let phrase =
+                if answer.is_yes { phrases::ANSWERED_MET } else { phrases::ANSWERED_NOT_MET };
+            return phrase.with(language, &[&moment(answer.at_ms)]);
+        }
+        ItemResult::Failed => phrases::ITEM_FAILS,
+        ItemResult::Undecided => phrases::ITEM_AFTER_FAILURE,
+        ItemResult::NotRun => phrases::ITEM_NOT_RUN,
+        ItemResult::Person(None) => phrases::NOT_ANSWERED,
+    };
+    phrase.text_in(language).to_owned()
 }
 
 fn push_commits(text: &mut String, state: &PipelineState) {
+    let language = language(state);
     if !state.commits.is_empty() {
-        text.push_str("  commits since the pipeline began:\n");
+        let _ = writeln!(text, "{}", phrases::COMMITS_SINCE.text_in(language));
     }
     let plan = state.approved.as_ref().map(ApprovedPlan::document);
     let todos = plan.iter().flat_map(|plan| &plan.todos);
@@ -111,27 +163,34 @@ fn push_commits(text: &mut String, state: &PipelineState) {
     let acceptance: BTreeSet<String> = items.filter_map(AcceptanceItem::check_name).collect();
     for (at, commit) in state.commits.iter().enumerate() {
         let later = not_yet_passing(&state.commits, at, &acceptance);
-        let _ = writeln!(text, "    {}: {}", commit.named(), commit_result(commit, &later));
+        let result = commit_result(language, commit, &later);
+        let _ = writeln!(text, "    {}: {result}", commit.named());
     }
 }
 
 /// The results of a commit's checks, as a fragment. The commands in `later` need not pass there.
-fn commit_result(commit: &PipelineCommit, later: &BTreeSet<&str>) -> String {
-    let Some(check) = &commit.check else { return "not checked on its own".to_owned() };
+fn commit_result(
+    language: MessageLanguage,
+    commit: &PipelineCommit,
+    later: &BTreeSet<&str>,
+) -> String {
+    let Some(check) = &commit.check else {
+        return phrases::COMMIT_UNCHECKED.text_in(language).to_owned();
+    };
     let failed = check.failed.keys().map(String::as_str);
     let (later, failed): (Vec<&str>, Vec<&str>) = failed.partition(|name| later.contains(name));
     let unmeasured = check.unmeasured.keys().map(String::as_str).collect();
     let lists = [
-        ("does not pass there", failed),
-        ("passes from a later commit on", later),
-        ("not measured", unmeasured),
+        (phrases::COMMIT_FAILS, failed),
+        (phrases::COMMIT_LATER, later),
+        (phrases::COMMIT_UNMEASURED, unmeasured),
     ];
-    let parts = lists.into_iter().filter(|(_, names)| !names.is_empty()).map(|(word, names)| {
-        format!("{word}: {}", one_line(&names.join(", "), REASON_LINE_CHARS_MAX))
+    let parts = lists.into_iter().filter(|(_, names)| !names.is_empty()).map(|(phrase, names)| {
+        phrase.with(language, &[&one_line(&names.join(", "), REASON_LINE_CHARS_MAX)])
     });
     let parts: Vec<String> = parts.collect();
     if parts.is_empty() {
-        "every command passes in a checkout of it".to_owned()
+        phrases::COMMIT_PASSES.text_in(language).to_owned()
     } else {
         parts.join("; ")
     }
@@ -153,20 +212,40 @@ pub fn pull_request(state: &PipelineState, spec: Option<&SpecDocument>) -> PullR
     let title = plan.and_then(|plan| plan.title.clone()).filter(|title| !title.trim().is_empty());
     let title = title.unwrap_or_else(|| state.goal.lines().next().unwrap_or_default().to_owned());
     let goal: String = state.goal.chars().take(TASK_CHARS_MAX).collect();
-    let outcome = state.outcome.map_or("not ended yet", PipelineOutcome::as_str);
+    let language = language(state);
     let mut body = String::new();
     for line in goal.lines() {
         let _ = writeln!(body, "> {line}");
     }
-    let (passed, total) = (state.passed_todos(), state.todos.len());
-    let _ = writeln!(body, "\n{passed} of {total} TODOs pass the engine's own runs ({outcome}).");
+    let _ = writeln!(body, "\n{}", result_sentence(state));
     if let Some(note) = end_note(state) {
-        let _ = writeln!(body, "\nNot verified: {note}");
+        let is_unverified = state.outcome == Some(PipelineOutcome::Unverified);
+        let phrase = if is_unverified { phrases::PR_NOT_VERIFIED } else { phrases::PR_UNFINISHED };
+        let _ = writeln!(body, "\n{}", phrase.with(language, &[&note]));
     }
     // A fence that the evidence cannot close.
     let evidence = evidence_lines(state, spec).replace("````", "'''");
-    let _ = write!(body, "\n````text\n{evidence}````\n\nSpecification: `{}`\n", state.spec);
+    if !evidence.is_empty() {
+        let _ = write!(body, "\n````text\n{evidence}````\n");
+    }
+    if state.approved.is_some() {
+        let _ = writeln!(body, "\n{}", phrases::PR_SPECIFICATION.with(language, &[&state.spec]));
+    }
     PullRequestText { title: one_line(&title, REASON_LINE_CHARS_MAX), body }
+}
+
+/// What the engine's own runs say about the work.
+fn result_sentence(state: &PipelineState) -> String {
+    let language = language(state);
+    let unfinished = phrases::PR_NOT_ENDED.text_in(language);
+    let outcome = state.outcome.map_or(unfinished, PipelineOutcome::as_str);
+    let is_done =
+        matches!(state.outcome, Some(PipelineOutcome::Completed | PipelineOutcome::Unverified));
+    match (state.kind.has_plan(), is_done) {
+        (true, _) => phrases::PR_TODOS.with(language, &[&passed_todos(state), outcome]),
+        (false, true) => phrases::PR_FIXED.with(language, &[outcome]),
+        (false, false) => phrases::PR_NOT_FIXED.with(language, &[outcome]),
+    }
 }
 
 #[cfg(test)]
@@ -192,9 +271,9 @@ mod tests {
     #[test]
     fn the_evidence_goes_from_a_requirement_to_its_commits() {
         let text = evidence_lines(&state(), None);
-        let expected = "  REQ-A-001:\n    [x] TODO-1 one ````\n      AC-1 [A] check one: passed in the \
-                        engine's last run, first at 1970-01-01T00:00:00.003Z\n      AC-2 [H] nice: for a \
-                        person\n      commits: 1234567890 (core: one)\n  commits since the pipeline \
+        let expected = "  REQ-A-001: not met, because of TODO-1/AC-2\n    [x] TODO-1 one ````\n      AC-1 [A] check one: passed in the \
+                        engine's last run, first at 1970-01-01T00:00:00.003Z\n      AC-2 [H] nice: \
+                        nobody has answered\n      commits: 1234567890 (core: one)\n  commits since the pipeline \
                         began:\n    1234567890 (core: one): not checked on its own\n";
         assert_eq!(text, expected);
     }
@@ -203,7 +282,9 @@ mod tests {
     fn a_pull_request_shows_the_same_evidence_as_data() {
         let text = pull_request(&state(), None);
         assert_eq!(text.title, "files");
-        assert!(text.body.starts_with("> two files\n> ````\n> more\n\n1 of 1 TODOs pass"));
+        assert!(text.body.starts_with(
+            "> two files\n> ````\n> more\n\nThe engine\'s own runs: its only TODO passes"
+        ));
         assert_eq!(text.body.matches("\n````").count(), 2, "{}", text.body);
     }
 }

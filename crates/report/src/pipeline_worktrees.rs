@@ -135,13 +135,9 @@ pub fn working_lines(state: &PipelineState, statuses: &[TodoWorktreeStatus]) -> 
     let mut text = String::new();
     let is_working = |status: &&TodoWorktreeStatus| status.tree.stage == WorktreeStage::Working;
     for status in statuses.iter().filter(is_working) {
-        let _ = writeln!(
-            text,
-            "  {} in {}: {}",
-            status.tree.todo,
-            place(&status.tree),
-            status_text(status)
-        );
+        let what = status_text(language(state), status);
+        let parts = [status.tree.todo.as_str(), &place(&status.tree), &what];
+        let _ = writeln!(text, "{}", phrases::WORKTREE_LINE.with(language(state), &parts));
         if let Some(held) = status.state.as_ref().filter(|held| held.status == Status::Paused) {
             let _ = writeln!(text, "{}", pause_line(state, held));
         }
@@ -154,13 +150,17 @@ pub fn working_lines(state: &PipelineState, statuses: &[TodoWorktreeStatus]) -> 
     text
 }
 
-/// Lines about a paused pipeline loop: the reason, and how to continue; empty if it is not paused.
+/// Lines about a paused pipeline loop: the reason, and how to continue; empty if it is not paused. `is_sound`
+/// says that the plan has no fault now.
 #[must_use]
-pub fn paused_lines(state: &PipelineState, held: &LoopState) -> String {
+pub fn paused_lines(state: &PipelineState, held: &LoopState, is_sound: bool) -> String {
     let reason = held.pause_reason.filter(|_| held.status == Status::Paused);
     let Some(reason) = reason else { return String::new() };
     if reason == PauseReason::AwaitsPerson {
         return format!("{}\n", phrases::PIPELINE_AWAITS_ANSWER.text_in(language(state)));
+    }
+    if reason == PauseReason::PlanUnusable && is_sound {
+        return phrases::PLAN_REPAIRED.with(language(state), &[&held.id]) + "\n";
     }
     let first_line = phrases::PIPELINE_PAUSED.with(language(state), &[reason.as_str()]);
     format!("{first_line}\n{}\n", pause_line(state, held))
@@ -177,29 +177,35 @@ fn pause_line(state: &PipelineState, held: &LoopState) -> String {
 }
 
 /// The state of the loop in a worktree in use.
-fn status_text(status: &TodoWorktreeStatus) -> String {
-    match (&status.folder, &status.state) {
-        (WorktreeFolder::Gone, _) => "the folder is gone".to_owned(),
-        (WorktreeFolder::Replaced, _) => {
-            "the folder is no worktree of this repository any more".to_owned()
-        }
+fn status_text(language: MessageLanguage, status: &TodoWorktreeStatus) -> String {
+    let words = |phrase: &wording::BilingualPhrase| phrase.text_in(language).to_owned();
+    let held = status.state.as_ref();
+    if held.is_some_and(|held| held.status == Status::Completed) {
+        let commits = wording::COMMITS.count(language, status.unmerged);
+        let since = phrases::MORE_SINCE_MERGE.with(language, &[&commits]);
+        let since = if status.unmerged > 0 { since } else { String::new() };
+        return words(&phrases::LOOP_MERGED) + &since;
+    }
+    match (&status.folder, held) {
+        (WorktreeFolder::Gone, _) => words(&phrases::FOLDER_GONE),
+        (WorktreeFolder::Replaced, _) => words(&phrases::FOLDER_REPLACED),
         (WorktreeFolder::MovedTo(folder), _) => {
-            format!("the folder was moved to {}", sanitized_name(&folder.display().to_string()))
+            let folder = sanitized_name(&folder.display().to_string());
+            phrases::FOLDER_MOVED.with(language, &[&folder])
         }
-        (_, None) => "its loop is gone".to_owned(),
-        (_, Some(LoopState { session_id: None, .. })) => "waits for a session".to_owned(),
+        (_, None) => words(&phrases::LOOP_IS_GONE),
+        (_, Some(LoopState { session_id: None, .. })) => words(&phrases::WAITS_FOR_SESSION),
         (_, Some(held)) => {
-            let (loop_status, now) = (held.status.as_str(), held.current_iteration());
             let reason = held.pause_reason.map(|reason| format!(" ({})", reason.as_str()));
-            let reason = reason.unwrap_or_default();
-            let since = match status.unmerged {
-                commits if commits > 0 && held.status == Status::Completed => {
-                    let count = wording::COMMITS.count(MessageLanguage::English, commits);
-                    format!("; {count} made since are not merged")
-                }
-                _ => String::new(),
+            let name = match (language, held.status) {
+                (MessageLanguage::Korean, Status::Running) => "실행 중",
+                (MessageLanguage::Korean, Status::Paused) => "일시 정지",
+                (_, status) => status.as_str(),
             };
-            format!("{loop_status}{reason}, iteration {now} of {}{since}", held.max_iterations)
+            let name = format!("{name}{}", reason.unwrap_or_default());
+            let (now, most) =
+                (held.current_iteration().to_string(), held.max_iterations.to_string());
+            phrases::LOOP_AT_WORK.with(language, &[&name, &now, &most])
         }
     }
 }
@@ -231,12 +237,13 @@ pub fn ended_lines(state: &PipelineState) -> String {
     for tree in &state.worktrees {
         let outcome = match &tree.stage {
             WorktreeStage::Working => continue,
-            WorktreeStage::Merged => "merged".to_owned(),
+            WorktreeStage::Merged => phrases::TREE_MERGED.text_in(language(state)).to_owned(),
             WorktreeStage::Unmerged(_) | WorktreeStage::Closed => {
-                format!("not merged: {}", reason_of(state, tree))
+                phrases::TREE_UNMERGED.with(language(state), &[&reason_of(state, tree)])
             }
         };
-        let _ = writeln!(text, "  {} in {}: {outcome}", tree.todo, place(tree));
+        let parts = [tree.todo.as_str(), &place(tree), &outcome];
+        let _ = writeln!(text, "{}", phrases::WORKTREE_LINE.with(language(state), &parts));
     }
     text
 }
@@ -356,7 +363,8 @@ pub fn folder_is_gone(status: &TodoWorktreeStatus) -> String {
         let count = wording::COMMITS.count(MessageLanguage::English, status.unmerged);
         format!("; branch {} has {count} not merged", status.tree.branch)
     };
-    one_line(&format!("{}{commits}", status_text(status)), REASON_LINE_CHARS_MAX)
+    let what = status_text(MessageLanguage::English, status);
+    one_line(&format!("{what}{commits}"), REASON_LINE_CHARS_MAX)
 }
 
 /// Why the loop of a worktree ended without a merge, as a fragment.

@@ -1,15 +1,17 @@
 //! The texts about the approval of a plan: the plan as shown to the user, and the parts it freezes.
 
-use crate::pipeline::language;
+use crate::pipeline::{language, push_objections};
 use crate::plan_objections::{named_parts, todos_ready};
 use crate::wording;
 use crate::wording::approvals as phrases;
 use crate::wording::pipelines as course;
 use moai_base::foreign_text::one_line;
-use moai_base::limits::{LINE_CHARS_MAX, NAMED_COMMANDS_MAX, REASON_LINE_CHARS_MAX};
+use moai_base::limits::{
+    ACCEPTED_LINES_MAX, LINE_CHARS_MAX, NAMED_COMMANDS_MAX, REASON_LINE_CHARS_MAX,
+};
 use moai_loops::framework::MessageLanguage;
 use moai_pipeline::approved_plan::ApprovedPlan;
-use moai_pipeline::objection::UnapprovedPart;
+use moai_pipeline::objection::{PlanObjection, UnapprovedPart};
 use moai_pipeline::shown_plan::{ShownPlan, command_names};
 use moai_pipeline::state::PipelineState;
 
@@ -31,9 +33,10 @@ pub fn approved(state: &PipelineState, commands: usize) -> String {
     lines.join("\n")
 }
 
-/// For the user: the turn ended because the plan waits for approval.
+/// For the user: the turn ended because the plan waits for approval. `is_declined` says that the user did not
+/// approve it as it is.
 #[must_use]
-pub fn awaits_approval(state: &PipelineState) -> String {
+pub fn awaits_approval(state: &PipelineState, is_declined: bool) -> String {
     let language = language(state);
     let (version, commands) = state
         .shown_plan
@@ -41,7 +44,42 @@ pub fn awaits_approval(state: &PipelineState) -> String {
         .map(|shown| (shown.version.as_str(), shown.commands.as_slice()))
         .unwrap_or_default();
     let names = named_commands(language, commands);
-    phrases::PIPELINE_WAITS.with(language, &[&state.id, &state.plan_path(), version, &names])
+    let phrase = if is_declined { course::PLAN_WAS_DECLINED } else { phrases::PIPELINE_WAITS };
+    phrase.with(language, &[&state.id, &state.plan_path(), version, &names])
+}
+
+/// For the user before an approval: the commands that it freezes, one line each, and the other parts that it
+/// adds to an approved plan.
+#[must_use]
+pub fn commands_to_approve(state: &PipelineState, text: &str) -> Vec<String> {
+    let language = language(state);
+    let now = ShownPlan::of(text);
+    let approved = state.approved.as_ref().map(|plan| ShownPlan::of(plan.text()));
+    let commands = approved.as_ref().map_or(now.commands.clone(), |old| now.commands_without(old));
+    let mut lines: Vec<String> = commands
+        .iter()
+        .take(ACCEPTED_LINES_MAX)
+        .map(|command| one_line(command, LINE_CHARS_MAX))
+        .collect();
+    let more = commands.len().saturating_sub(ACCEPTED_LINES_MAX);
+    if more > 0 {
+        lines.push(course::MORE_FAULTS.with(language, &[&more.to_string()]));
+    }
+    if state.approved.is_some() {
+        let parts = state.unapproved_parts(text);
+        let named = named_parts(language, &parts);
+        lines.extend(
+            (!parts.is_empty()).then(|| course::PARTS_TO_APPROVE.with(language, &[&named])),
+        );
+    }
+    lines
+}
+
+/// For the user before an approval: a document that has changed since the last one.
+#[must_use]
+pub fn changed_document(state: &PipelineState, path: &str) -> String {
+    let path = one_line(path, REASON_LINE_CHARS_MAX);
+    course::DOCUMENT_TO_APPROVE.with(language(state), &[&path])
 }
 
 /// Why a typed command approves nothing: the plan differs from the one that the user was shown.
@@ -68,12 +106,31 @@ pub fn not_as_shown(state: &PipelineState, now: &ShownPlan) -> String {
     phrases::PLAN_NOT_AS_SHOWN.with(language, &[&path, version, &changes.join("; ")])
 }
 
-/// The line of a status about parts of the plan that no person has approved; `None` without any.
+/// The line of a status about parts of the plan that no person has approved; empty without any. A plan with
+/// faults cannot be approved.
 #[must_use]
-pub fn unapproved_line(state: &PipelineState, parts: &[UnapprovedPart]) -> Option<String> {
+pub fn unapproved_line(state: &PipelineState, parts: &[UnapprovedPart], is_sound: bool) -> String {
     let language = language(state);
     let named = named_parts(language, parts);
-    (!parts.is_empty()).then(|| course::STATUS_UNAPPROVED.with(language, &[&named]))
+    let phrase = if is_sound { course::STATUS_UNAPPROVED } else { course::STATUS_UNAPPROVED_YET };
+    if parts.is_empty() { String::new() } else { phrase.with(language, &[&named]) + "\n" }
+}
+
+/// The lines of a status about faults of the plan; empty without any.
+#[must_use]
+pub fn plan_fault_lines(state: &PipelineState, objections: &[PlanObjection]) -> String {
+    let language = language(state);
+    let head = match objections {
+        [] => return String::new(),
+        [PlanObjection::Missing] if state.approved.is_none() => {
+            return course::STATUS_NO_PLAN.with(language, &[&state.plan_path()]) + "\n";
+        }
+        _ if state.needs_approval() => course::STATUS_PLAN_FAULTS,
+        _ => course::STATUS_PLAN_DIFFERS,
+    };
+    let mut text = head.text_in(language).to_owned();
+    push_objections(&mut text, state, objections, "    ");
+    text + "\n"
 }
 
 /// For the user: additions to an approved plan that keep its pipeline from ending.

@@ -2,6 +2,8 @@
 
 use crate::person_questions::question_to_ask;
 use crate::pipeline::language;
+use crate::pipeline_status::{failure_words, run_words};
+use crate::pipeline_worktrees::plan_is_missing;
 use crate::wording;
 use crate::wording::pipelines as phrases;
 use moai_base::foreign_text::one_line;
@@ -27,6 +29,7 @@ fn objection_line(state: &PipelineState, objection: &PlanObjection) -> String {
     let (language, path) = (language(state), state.plan_path());
     let path = path.as_str();
     match objection {
+        PlanObjection::Missing if state.approved.is_some() => plan_is_missing(state),
         PlanObjection::Missing => wording::PLAN_MISSING.with(language, &[path]),
         PlanObjection::Unreadable { reason } => {
             phrases::PLAN_UNREADABLE.with(language, &[path, reason])
@@ -57,8 +60,12 @@ fn objection_line(state: &PipelineState, objection: &PlanObjection) -> String {
         PlanObjection::Unapproved(parts) => {
             phrases::PLAN_UNAPPROVED.with(language, &[path, &named_parts(language, parts)])
         }
+        PlanObjection::Declined(parts) => {
+            phrases::PLAN_DECLINED.with(language, &[path, &named_parts(language, parts)])
+        }
         PlanObjection::FailsAgain { todo, failure } => {
-            wording::PLAN_FAILS_AGAIN.with(language, &[todo.as_str(), failure])
+            let failure = failure_words(language, failure);
+            wording::PLAN_FAILS_AGAIN.with(language, &[todo.as_str(), &failure])
         }
         PlanObjection::NoReport { reason } => {
             wording::WORKER_WITHOUT_REPORT.with(language, &[reason])
@@ -71,7 +78,8 @@ fn objection_line(state: &PipelineState, objection: &PlanObjection) -> String {
         }
         PlanObjection::WorkFails { todo, failure, attempt } => {
             let (attempt, max) = (attempt.to_string(), TODO_ATTEMPTS_MAX.to_string());
-            let parts = [todo.as_str(), attempt.as_str(), &max, failure];
+            let failure = failure_words(language, failure);
+            let parts = [todo.as_str(), attempt.as_str(), &max, &failure];
             wording::WORKER_FAILS.with(language, &parts)
         }
         PlanObjection::GateFailed { round, strategy, tried } => {
@@ -89,13 +97,15 @@ fn objection_line(state: &PipelineState, objection: &PlanObjection) -> String {
             phrases::PLAN_NOT_EXTENDED.with(language, &[path]) + &tried_words(language, tried)
         }
         PlanObjection::NotInstalled { todo, failure } => {
-            phrases::PROGRAM_MISSING.with(language, &[todo, failure])
+            phrases::PROGRAM_MISSING.with(language, &[todo, &failure_words(language, failure)])
         }
         PlanObjection::BoxTakenBack { todo, status: TodoStatus::Failed, failure } => {
-            phrases::FAILED_TAKEN_BACK.with(language, &[todo.as_str(), failure])
+            let failure = failure_words(language, failure);
+            phrases::FAILED_TAKEN_BACK.with(language, &[todo.as_str(), &failure])
         }
         PlanObjection::BoxTakenBack { todo, status, failure } => {
-            let parts = [todo.as_str(), status.mark(), failure];
+            let failure = failure_words(language, failure);
+            let parts = [todo.as_str(), status.mark(), &failure];
             wording::PLAN_BOX_TAKEN_BACK.with(language, &parts)
         }
         PlanObjection::Document { path, line, reason } => {
@@ -106,7 +116,16 @@ fn objection_line(state: &PipelineState, objection: &PlanObjection) -> String {
         PlanObjection::Commits(fault) => commit_fault_line(state, fault),
         PlanObjection::Answer { what } => wording::HELPER_ANSWER.with(language, &[what]),
         PlanObjection::PlayScenarios(open) => {
-            wording::PLAY_SCENARIOS.with(language, &[&open.join(", ")])
+            let named = open.iter().map(|scenario| {
+                let runs = run_words(language, scenario.passed, scenario.runs);
+                format!("{} ({}; {runs})", scenario.key, scenario.title)
+            });
+            let named = named.collect::<Vec<_>>().join(", ");
+            wording::PLAY_SCENARIOS.with(language, &[&named])
+        }
+        PlanObjection::GivenUp { todos } => {
+            let named = one_line(&todos.join(", "), REASON_LINE_CHARS_MAX);
+            phrases::GIVEN_UP.with(language, &[&named, &TODO_ATTEMPTS_MAX.to_string()])
         }
         PlanObjection::ScenarioFails { scenario, failure } => {
             wording::SCENARIO_FAILS.with(language, &[scenario, failure])

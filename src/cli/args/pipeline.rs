@@ -22,6 +22,8 @@ pub(in crate::cli) enum PipelineCommand {
     },
     /// Show the phase, the TODOs and the progress
     Status(PipelineSelectArgs),
+    /// Print the plan as it was approved, to restore plan.md if it was changed or deleted
+    Plan(PipelineSelectArgs),
     /// End the pipeline and its loop; files stay as they are
     Cancel(PipelineSelectArgs),
     /// Continue a pipeline that ended without success, in a new loop

@@ -18,7 +18,7 @@ use crate::mcp_client::Client;
 use crate::support::{CHECKOUT, Sandbox};
 
 /// The commands that print a JSON document, by its schema without the number.
-const PRINTED_BY: [(&str, &str); 40] = [
+const PRINTED_BY: [(&str, &str); 43] = [
     ("baseline", "file written by `scan` and `check --write-baseline`"),
     ("checks", "`loop checks`"),
     ("config", "`config show`"),
@@ -41,7 +41,10 @@ const PRINTED_BY: [(&str, &str); 40] = [
     ("observations", "`memory get`"),
     ("pivot-check", "`spec pivot check`"),
     ("pivot-points", "`spec pivot list`, `add`, `confirm`"),
-    ("pipeline", "`pipeline start`, `approve`, `answer`, `status`, `cancel`, `resume`, `report`"),
+    ("pipeline", "`pipeline start`, `approve`, `answer`, `status`, `cancel`, `resume`"),
+    ("pipeline-report", "`pipeline report`"),
+    ("plan", "`pipeline plan`"),
+    ("pull-request", "`pipeline pr`"),
     ("refreeze", "`loop refreeze`"),
     ("rename", "`rename`"),
     ("report", "`check`, `scan`, `guard`"),

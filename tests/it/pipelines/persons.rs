@@ -284,3 +284,125 @@ fn a_proposal_against_a_provisional_constraint_holds_the_pipeline_until_a_person
     assert!(report.contains("a server is nicer: rejected by the user: PP-1"), "{report}");
     assert_eq!(input["session_id"], SESSION);
 }
+
+#[test]
+fn after_the_users_no_a_stop_says_so_and_what_to_change() {
+    let sandbox = approved(WITH_ITEM);
+    sandbox.write("mail.txt", "Dear user\n");
+    let asked = asked_in(&stop(&sandbox).expect("nobody has read the mail"));
+    choose(&sandbox, &asked, "Not met", &[]);
+    let reason = stop(&sandbox).expect("it is not met");
+    assert!(reason.contains("The user has answered no: TODO-1/AC-2 (it reads well)"), "{reason}");
+    assert_eq!(asked_in(&reason), asked, "it is asked again in the same words");
+    let more = format!("{WITH_ITEM}\n### [ ] TODO 2: a second mail\n- [A] `test -f two.txt`\n");
+    sandbox.write(&plan_path(&sandbox), &more);
+    choose(&sandbox, &asked_of_agent(&sandbox), "Change it", &[]);
+    let reason = stop(&sandbox).expect("it is still there");
+    assert!(reason.contains("The user has not approved"), "{reason}");
+    assert!(reason.contains("still in it: TODO-2 (line"), "{reason}");
+}
+
+#[test]
+fn a_plan_that_the_user_declined_is_shown_again_as_such() {
+    let sandbox = begun(GOAL);
+    sandbox.write(&plan_path(&sandbox), PLAN);
+    choose(&sandbox, &asked_of_agent(&sandbox), "Change it", &[]);
+    let answer = stop_output(&sandbox);
+    assert!(notice(&answer).contains("still as it was when you did not approve it"), "{answer}");
+    sandbox.write(&plan_path(&sandbox), &PLAN.replace("two files", "both files"));
+    let answer = stop_output(&sandbox);
+    assert!(notice(&answer).contains("waits for your approval"), "{answer}");
+}
+
+#[test]
+fn a_terminal_shows_what_is_accepted_before_the_code() {
+    let sandbox = begun(GOAL);
+    sandbox.write(&plan_path(&sandbox), PLAN);
+    let shown = |arguments: &[&str]| {
+        let output = terminal::with_code(&sandbox, arguments);
+        assert_eq!(output.code, 0, "{output:#?}");
+        let (before, _) = output.stderr.split_once("Type ").expect("a code is asked for");
+        before.to_owned()
+    };
+    let first = shown(&["pipeline", "approve"]);
+    for command in ["TODO-1 `test -f one.txt`", "TODO-2 `grep -q two two.txt`"] {
+        assert!(first.contains(command), "{command}: {first}");
+    }
+    let more = format!("{PLAN}\n### [ ] TODO 3: a third file\n- [A] `sh check.sh`\n");
+    sandbox.write(&plan_path(&sandbox), &more);
+    let second = shown(&["pipeline", "approve"]);
+    assert!(second.contains("TODO-3 `sh check.sh`") && !second.contains("TODO-1 `"), "{second}");
+    sandbox.write("check.sh", "true\n");
+    let third = shown(&["loop", "refreeze", "--now"]);
+    assert!(third.contains("check.sh"), "{third}");
+}
+
+#[test]
+fn a_code_accepts_only_what_was_shown_with_it() {
+    let sandbox = begun(GOAL);
+    let path = plan_path(&sandbox);
+    sandbox.write(&path, &PLAN.replace("grep -q two two.txt", "sh check.sh"));
+    sandbox.write("check.sh", "test -f two.txt\n");
+    terminal::with_code(&sandbox, &["pipeline", "approve"]);
+    sandbox.write("other.sh", "true\n");
+    let mut program = terminal::at_own_terminal(&sandbox, &["loop", "refreeze", "--now"]);
+    let refused = terminal::at_code_question(&mut program, |code| {
+        sandbox.write("check.sh", "true\n");
+        code.to_owned()
+    });
+    assert_eq!(refused.code, 1, "{refused:#?}");
+    assert!(refused.stderr.contains("what it accepts has changed since"), "{refused:#?}");
+}
+
+#[test]
+fn what_was_decided_at_a_terminal_survives_the_daemon() {
+    let sandbox = begun(GOAL);
+    sandbox.write(&plan_path(&sandbox), PLAN);
+    let submit = || sandbox.hook("user-prompt-submit", &sandbox.payload("UserPromptSubmit"));
+    submit();
+    for restarts in [true, false] {
+        assert_eq!(terminal::with_code(&sandbox, &["pipeline", "approve"]).code, 0);
+        if restarts {
+            assert_eq!(sandbox.run(&["daemon", "stop"]).code, 0);
+        }
+        let told = submit().context();
+        assert!(told.contains("(approved by a person)"), "{restarts}: {told}");
+        assert!(!submit().context().contains("(approved by a person)"), "it is said once");
+        assert_eq!(sandbox.run(&["daemon", "stop"]).code, 0);
+        assert!(!submit().context().contains("(approved by a person)"), "also later");
+    }
+}
+
+#[test]
+fn a_loop_that_is_cancelled_at_a_terminal_is_over_for_its_agent() {
+    let sandbox = approved(PLAN);
+    let output = terminal::run(&sandbox, &["loop", "cancel"]);
+    assert_eq!(output.code, 0, "{output:#?}");
+    let submit = || sandbox.hook("user-prompt-submit", &sandbox.payload("UserPromptSubmit"));
+    let told = submit().context();
+    assert!(told.contains("the user has cancelled loop loop-"), "{told}");
+    assert!(told.contains("is cancelled, and its files stay"), "{told}");
+    assert!(!submit().context().contains("has cancelled"), "it is said once");
+}
+
+#[test]
+fn an_answer_in_another_form_is_refused_with_the_open_questions() {
+    let sandbox = approved(WITH_ITEM);
+    sandbox.write("mail.txt", "Dear user\n");
+    assert!(stop(&sandbox).is_some());
+    for typed in ["", "TODO-1/AC-2 maybe", "yes"] {
+        let answer = slash(&sandbox, "pipeline-answer", typed);
+        let reason = answer["reason"].as_str().unwrap_or_default();
+        assert!(reason.contains("Open questions: TODO-1/AC-2"), "{typed}: {answer}");
+    }
+}
+
+#[test]
+fn a_session_learns_that_its_loop_was_moved_to_another_one() {
+    let sandbox = approved(PLAN);
+    let other = "22222222-0000-4000-8000-000000000002";
+    let output = terminal::run(&sandbox, &["loop", "adopt", "--session", other]);
+    assert_eq!(output.code, 0, "{output:#?}");
+    let told = sandbox.hook("user-prompt-submit", &sandbox.payload("UserPromptSubmit")).context();
+    assert!(told.contains("was moved to another session"), "{told}");
+}

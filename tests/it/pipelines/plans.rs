@@ -172,3 +172,67 @@ fn a_command_that_hangs_is_ended_and_is_no_pass() {
     let status = status(&sandbox);
     assert_eq!(status["todos"]["done"], 1, "{status}");
 }
+
+#[test]
+fn a_status_names_the_faults_of_the_plan_as_a_stop_does() {
+    let sandbox = begun(GOAL);
+    let path = plan_path(&sandbox);
+    let shown = || pipeline(&sandbox, &["status"]).stdout;
+    assert!(shown().contains(&format!("the agent has not written {path} yet")), "{}", shown());
+    sandbox.write(&path, &PLAN.replace("test -f one.txt", "ls | wc"));
+    let faulty = shown();
+    assert!(faulty.contains("the plan cannot be approved yet:"), "{faulty}");
+    assert!(faulty.contains(&format!("{path} line 8:")), "{faulty}");
+    assert!(!faulty.contains("approves the plan as it is"), "{faulty}");
+    sandbox.write(&path, PLAN);
+    assert!(shown().contains("approves the plan as it is"), "{}", shown());
+    approve(&sandbox);
+
+    sandbox.write(&path, &PLAN.replace("### [ ] TODO 2", "### [maybe] TODO 2"));
+    let faulty = shown();
+    assert!(faulty.contains("to be put right in the plan:"), "{faulty}");
+    assert!(faulty.contains(&format!("{path} line 10:")), "{faulty}");
+    let more = format!("{PLAN}\n### [ ] TODO 3: a third file\n- [H] it is fine\n");
+    sandbox.write(&path, &more.replace("grep -q two two.txt", "true"));
+    let faulty = shown();
+    assert!(faulty.contains("AC-1 was changed"), "{faulty}");
+    assert!(faulty.contains("TODO-3 has no command"), "{faulty}");
+    assert!(faulty.contains("not approved yet: TODO-3 (line"), "{faulty}");
+    assert!(!faulty.contains("approves the plan as it is"), "{faulty}");
+    std::fs::remove_file(sandbox.path(&path)).expect("ours");
+    assert!(shown().contains(&format!("{path} is missing")), "{}", shown());
+    sandbox.write(&path, PLAN);
+    assert!(!shown().contains("to be put right"), "{}", shown());
+}
+
+#[test]
+fn a_deleted_plan_is_written_again_as_it_was_approved() {
+    let sandbox = begun(GOAL);
+    let path = plan_path(&sandbox);
+    sandbox.write(&path, PLAN);
+    let early = pipeline(&sandbox, &["plan"]);
+    assert!(early.code == 1 && early.stderr.contains("was not approved yet"), "{early:#?}");
+    approve(&sandbox);
+    sandbox.write("one.txt", "one\n");
+    sandbox.write(&path, &PLAN.replace("grep -q two two.txt", "true"));
+    let reason = stop(&sandbox).expect("the plan was changed");
+    assert!(reason.contains("restore it: `moai-ralph pipeline plan` prints it"), "{reason}");
+    std::fs::remove_file(sandbox.path(&path)).expect("ours");
+    let reason = stop(&sandbox).expect("the plan is missing");
+    assert!(
+        reason.contains(&format!("`moai-ralph pipeline plan > {path}` writes it again")),
+        "{reason}"
+    );
+    let printed = pipeline(&sandbox, &["plan"]);
+    assert_eq!(printed.stdout, PLAN.replace("### [ ] TODO 1", "### [x] TODO 1"));
+    let document = pipeline(&sandbox, &["plan", "--json"]).json();
+    assert_eq!(
+        (&document["schema"], &document["path"]),
+        (&json!("moai-ralph/plan@1"), &json!(path))
+    );
+    assert_eq!(document["text"], printed.stdout.as_str());
+    sandbox.write(&path, &printed.stdout);
+    sandbox.write("two.txt", "two\n");
+    assert_eq!(stop(&sandbox), None);
+    assert_eq!(status(&sandbox)["outcome"], "completed");
+}

@@ -131,7 +131,7 @@ fn proposals_of_workers_are_checked_against_the_pivot_points() {
     assert_eq!(end(&sandbox, WORKER, &words.to_string()), None);
     let text = pipeline(&sandbox, &["report"]).stdout;
     assert!(text.contains("a database is faster: rejected: PP-1"), "{text}");
-    assert!(text.contains("a server is nicer: ask the user: PP-2"), "{text}");
+    assert!(text.contains("a server is nicer: waits for the user: PP-2"), "{text}");
     assert!(text.contains("a test is missing: accepted"), "{text}");
 }
 
@@ -145,7 +145,7 @@ fn a_discovery_is_for_the_user_if_constraints_cannot_be_read() {
     assert_eq!(end(&sandbox, WORKER, &words.to_string()), None);
     let text = pipeline(&sandbox, &["report"]).stdout;
     assert!(
-        text.contains("a test is missing: ask the user: .moai/specs/pivot-points.md"),
+        text.contains("a test is missing: waits for the user: .moai/specs/pivot-points.md"),
         "{text}"
     );
 }

@@ -144,19 +144,33 @@ fn of_code_queries() {
     );
 }
 
+/// A pipeline whose plan is approved.
+fn approved_pipeline(sandbox: &Sandbox) -> Output {
+    let goal = ["pipeline", "start", "--session", SESSION, "--goal", "write it", "--json"];
+    let begun = sandbox.run(&goal).json();
+    let plan = begun["plan"].as_str().expect("a plan").to_owned();
+    sandbox.write(&plan, PLAN);
+    terminal::with_code(sandbox, &["pipeline", "approve", "--json"])
+}
+
 #[test]
 fn of_loops() {
     assert_documents(
         "documents_loops",
         &[
             ("start", start),
-            ("pipeline", |sandbox| {
-                let goal =
-                    ["pipeline", "start", "--session", SESSION, "--goal", "write it", "--json"];
-                let begun = sandbox.run(&goal).json();
-                let plan = begun["plan"].as_str().expect("a plan").to_owned();
-                sandbox.write(&plan, PLAN);
-                terminal::with_code(sandbox, &["pipeline", "approve", "--json"])
+            ("pipeline", approved_pipeline),
+            ("pipeline_plan", |sandbox| {
+                approved_pipeline(sandbox);
+                sandbox.run(&["pipeline", "plan", "--json"])
+            }),
+            ("pipeline_report", |sandbox| {
+                approved_pipeline(sandbox);
+                sandbox.run(&["pipeline", "report", "--json"])
+            }),
+            ("pull_request", |sandbox| {
+                approved_pipeline(sandbox);
+                sandbox.run(&["pipeline", "pr", "--json"])
             }),
             ("status", |sandbox| {
                 complete(sandbox);

@@ -16,7 +16,7 @@ pub(crate) mod new_files;
 mod tests;
 
 use std::future::Future;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -29,15 +29,17 @@ use crate::branches::git_program::{
     without_hooks,
 };
 use crate::branches::loop_branch::{LoopBranch, branch_heads, read_git, root_in};
+use crate::branches::loop_notes::{keep_own_notes, leave_out_notes};
 use crate::branches::merge_work_tree::{MergeWorkTree, lock_merges, try_lock_merges};
 use crate::engine::{Engine, JobGuard, run_to_completion};
+use crate::loops::workers::workers_folder;
 use crate::project::Project;
 use crate::restore::checkpoints;
 use crate::restore::checkpoints::TreeSnapshot;
 use moai_base::limits::MERGE_TRIES_MAX;
 use moai_base::verdict::{Cause, Gap};
 use moai_host::git::GitError;
-use moai_host::git::branches::{self, branch_ref};
+use moai_host::git::branches::{self, WorkTreeStatus, branch_ref};
 use moai_host::git::foreign_commits::{REBASED_ONTO, fetched_ref};
 use moai_host::programs::{CommandFailure, CommandOutcome, CommandRun};
 use moai_report::merging::{self as words, BranchRefusal, MergeTask};
@@ -141,6 +143,15 @@ pub(crate) async fn undo_unfinished_move(project: &Project) {
 
 async fn undo_move_owned(project: Project) {
     branch_move::undo_move(&project).await;
+}
+
+/// How a branch gets the commits of its base, as arguments of git.
+struct RebaseWay<'a> {
+    begins: &'a [&'a str],
+    /// After conflicts were resolved.
+    goes_on: &'a [&'a str],
+    /// The side of the branch in a conflict.
+    own: &'a str,
 }
 
 #[derive(Clone)]
@@ -305,14 +316,18 @@ impl BranchMerge {
     ) -> Result<String, MergeHalt> {
         let (root, base, commit) = (self.project.root.clone(), ends.onto.clone(), head.to_owned());
         let is_merged = read_git(move || branches::has_merges(&root, &base, &commit)).await?;
-        let arguments: &[&str] = if is_merged {
-            &["merge", "--quiet", "--no-edit", &ends.onto]
+        let merge = ["merge", "--quiet", "--no-edit", &ends.onto];
+        let rebase = ["rebase", "--quiet", &ends.onto];
+        let way = if is_merged {
+            RebaseWay {
+                begins: &merge,
+                goes_on: &["commit", "--quiet", "--no-edit"],
+                own: "--ours",
+            }
         } else {
-            &["rebase", "--quiet", &ends.onto]
+            RebaseWay { begins: &rebase, goes_on: &["rebase", "--continue"], own: "--theirs" }
         };
-        let run = run_git_until(&self.project, &place.folder, arguments, self.deadline).await;
-        let folder = place.folder.clone();
-        let standing = read_git(move || branches::work_tree_status(&folder)).await?;
+        let (run, standing) = self.rebase_past_notes(place, &way).await?;
         match run.outcome {
             CommandOutcome::Passed => standing.head.ok_or_else(|| impossible(git_message(&run))),
             CommandOutcome::Unmeasured(gap) => {
@@ -322,6 +337,29 @@ impl BranchMerge {
                 Err(self.task(&MergeTask::Conflict(&standing.conflicts, &ends.onto_name)))
             }
             CommandOutcome::Failed(_) => Err(self.task(&MergeTask::Refused(&git_message(&run)))),
+        }
+    }
+
+    /// Conflicts in the notes of the loop stop nothing: its branch keeps its own.
+    async fn rebase_past_notes(
+        &self,
+        place: &MergeWorkTree,
+        way: &RebaseWay<'_>,
+    ) -> Result<(CommandRun, WorkTreeStatus), MergeHalt> {
+        let root = self.root_in_merge(place).await?;
+        let is_of_notes = |path: &String| is_note(&root, &place.folder.join(path));
+        let mut run = run_git_until(&self.project, &place.folder, way.begins, self.deadline).await;
+        loop {
+            let folder = place.folder.clone();
+            let mut standing = read_git(move || branches::work_tree_status(&folder)).await?;
+            let conflicts = &standing.conflicts;
+            let is_passed = !matches!(run.outcome, CommandOutcome::Failed(_));
+            if is_passed || conflicts.is_empty() || !conflicts.iter().all(is_of_notes) {
+                standing.conflicts.retain(|path| !is_of_notes(path));
+                return Ok((run, standing));
+            }
+            keep_own_notes(&self.project, &place.folder, conflicts, way.own).await;
+            run = run_git_until(&self.project, &place.folder, way.goes_on, self.deadline).await;
         }
     }
 
@@ -388,9 +426,28 @@ impl BranchMerge {
         let arguments = ["merge", "--quiet", "--no-ff", "--no-edit", "-m", &message, head];
         let run = run_git_until(&self.project, &place.folder, &arguments, self.deadline).await;
         self.passed(&run)?;
+        if self.is_of_worker().await {
+            let root = self.root_in_merge(place).await?;
+            leave_out_notes(&self.project, &root, &ends.onto)
+                .await
+                .or_else(|run| self.passed(&run))?;
+        }
         let folder = place.folder.clone();
         let merged = read_git(move || branches::work_tree_status(&folder)).await?.head;
         merged.ok_or_else(|| impossible(git_message(&run)))
+    }
+
+    /// True if the loop works in a worktree of workers, several of which are merged into the same base.
+    async fn is_of_worker(&self) -> bool {
+        let folder = workers_folder(&self.project).await;
+        folder.is_ok_and(|folder| self.project.root.starts_with(folder))
+    }
+
+    /// The root of the project in the worktree of the merge.
+    async fn root_in_merge(&self, place: &MergeWorkTree) -> Result<PathBuf, MergeHalt> {
+        let root = self.project.root.clone();
+        let own = read_git(move || Ok(branches::work_tree_status(&root)?.work_tree)).await?;
+        Ok(root_in(&place.folder, &self.project.root, &own))
     }
 
     /// Pushes the merge; the remote accepts it only if its branch is still at the fetched commit.

@@ -129,9 +129,8 @@ pub(crate) fn foreign_finding_lines(findings: &[Finding]) -> Vec<String> {
     lines
 }
 
-/// Allows the guard findings in files that the loop's session did not write, and returns them. The
-/// error is one line for the user.
-pub(crate) async fn allow_foreign_findings(
+/// The guard findings in files that the loop's session did not write. The error is one line for the user.
+pub(crate) async fn foreign_guard_findings(
     engine: &std::sync::Arc<Engine>,
     project: &Project,
     charter: &Charter,
@@ -146,7 +145,16 @@ pub(crate) async fn allow_foreign_findings(
     };
     let guarded = run_guard(engine, project, wanted).await?;
     let foreign = foreign_findings(engine, project, charter, &guarded.evidence.findings).await;
-    let foreign = foreign.map_err(|error| error.to_string())?;
+    foreign.map_err(|error| error.to_string())
+}
+
+/// Allows these findings and returns them. The error is one line for the user.
+pub(crate) async fn allow_foreign_findings(
+    engine: &std::sync::Arc<Engine>,
+    project: &Project,
+    charter: &Charter,
+) -> Result<Vec<Finding>, String> {
+    let foreign = foreign_guard_findings(engine, project, charter).await?;
     let (folder, key) = (engine.dirs.state.clone(), project.key.clone());
     let reason = format!("taken over by the user in {}", charter.id);
     let allowed = run_blocking(move || {

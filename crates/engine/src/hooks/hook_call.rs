@@ -7,7 +7,7 @@ use crate::engine::{Engine, measure_blocking, now_ms};
 use crate::ledger::host_sessions::HookSender;
 use crate::ledger::{DeferredReport, PendingStart, SessionAgent};
 use crate::loops::loop_elsewhere::active_loop_anywhere;
-use crate::pipeline::pipeline_of_loop::instructions_of_loop;
+use crate::pipeline::pipeline_of_loop::{instructions_of_loop, take_untold};
 use crate::project::Project;
 use crate::recall::RecalledText;
 use crate::recall::delivery::DeliveredRecall;
@@ -95,7 +95,7 @@ pub(crate) async fn with_deferred_reports(
     call.engine.ledger().requeue_reports(&reader, outdated);
     let mut contributions = Vec::new();
     if call.input.agent_id.is_none() {
-        let decided = decisions_text(call);
+        let decided = decisions_text(call).await;
         contributions.extend(contributions_of(ContributionOrigin::Loop, decided));
         let start = start_text(call).await;
         contributions.extend(contributions_of(ContributionOrigin::Loop, start));
@@ -127,9 +127,21 @@ pub(crate) async fn with_deferred_reports(
 }
 
 /// What a person decided at a terminal since the session's last hook.
-fn decisions_text(call: &HookCall<'_>) -> Option<EditText> {
-    let mut ledger = call.engine.ledger();
-    let decisions = std::mem::take(&mut ledger.known_session(&call.input.session_id)?.decisions);
+async fn decisions_text(call: &HookCall<'_>) -> Option<EditText> {
+    let HookCall { engine, project, input, .. } = call;
+    let (known, is_first) = {
+        let mut ledger = engine.ledger();
+        let session = ledger.session(&input.session_id);
+        let is_first = !std::mem::replace(&mut session.has_looked_for_decisions, true);
+        (std::mem::take(&mut session.decisions), is_first)
+    };
+    let kept = if is_first || !known.is_empty() {
+        take_untold(engine, project, &input.session_id).await
+    } else {
+        Vec::new()
+    };
+    // Those of a loop without a pipeline are not kept.
+    let decisions = if known.is_empty() { kept } else { known };
     (!decisions.is_empty()).then(|| EditText::agent_only(decisions.join("\n")))
 }
 

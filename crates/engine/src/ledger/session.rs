@@ -36,6 +36,8 @@ pub(crate) struct SessionState {
     pub(crate) pending_start: Option<PendingStart>,
     /// What a person decided at a terminal about its pipeline, oldest first; the next hook tells its agent.
     pub(crate) decisions: Vec<String>,
+    /// True if decisions that an earlier daemon kept were looked up.
+    pub(crate) has_looked_for_decisions: bool,
     /// The language of the session's loop, English without a loop; `None` until it is looked up.
     pub(crate) language: Option<MessageLanguage>,
     /// The requested measurements whose results were not reported yet.

@@ -39,10 +39,15 @@ pub(crate) async fn handle(
     {
         return failure_reply(&loops::owner_still_active(&id));
     }
+    let before = engine.store.active_loops(&project.key, &project.root).await.unwrap_or_default();
     let state = match adopt_loop(engine, &project, select.id.as_deref(), session.as_deref()).await {
         Ok(state) => state,
         Err(reason) => return failure_reply(&reason),
     };
+    let owner = before.into_iter().find(|(id, _)| *id == state.id).and_then(|(_, owner)| owner);
+    if let Some(owner) = owner.filter(|owner| Some(owner) != state.session_id.as_ref()) {
+        engine.ledger().session(&owner).decisions.push(loops::moved_away(&state));
+    }
     if let Some(session) = &session {
         let start = PendingStart::OfLoop { more: String::new() };
         engine.ledger().session(session).pending_start = Some(start);

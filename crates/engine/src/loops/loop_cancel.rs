@@ -29,9 +29,14 @@ pub(crate) async fn handle(
     };
     let is_by_agent = person::is_agent(engine, caller) || caller.is_tool();
     let act = if is_by_agent { control::cancel_loop_by_agent } else { control::cancel_loop };
+    let before = engine.store.find_loop(&project.key, &project.root, which.clone()).await;
+    let was_active = before.ok().flatten().is_some_and(|held| held.status.is_active());
     match cancel_loop_as(engine, &project, which, act).await {
         Ok(Some(state)) => {
             let text = cancel_notice(engine, &project, &state).await;
+            if was_active && !is_by_agent {
+                tell_agent(engine, &project, &state).await;
+            }
             loop_reply(&state, caller, select.json, format!("{text}\n"))
         }
         Ok(None) if select.id.is_some() => no_such_loop(),
@@ -41,6 +46,15 @@ pub(crate) async fn handle(
         }
         Err(error) => failure_reply(&error),
     }
+}
+
+/// Keeps the cancellation for the agent of the loop, whose next hook tells it.
+async fn tell_agent(engine: &Engine, project: &Project, state: &LoopState) {
+    let Some(session) = &state.session_id else { return };
+    let of_pipeline = cancelled_with_loop(engine, project, state).await;
+    let text = [Some(loops::cancelled_by_user(state)), of_pipeline];
+    let text = text.into_iter().flatten().collect::<Vec<_>>().join("\n");
+    engine.ledger().session(session).decisions.push(text);
 }
 
 /// For the user: the loop was cancelled, and its pipeline with it.

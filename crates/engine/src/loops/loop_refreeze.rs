@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::engine::Engine;
 use crate::evidence::authorship;
 use crate::exam;
+use crate::exam::unfrozen_scripts::unfrozen_scripts;
 use crate::loops::loop_selection::select_loop;
 use crate::loops::override_log;
 use crate::person;
@@ -14,7 +15,9 @@ use moai_loops::exam::ExamRole;
 use moai_loops::state::LoopState;
 use moai_protocol::control::{CallerContext, CommandReply, LoopRefreezeRequest};
 use moai_protocol::documents::json_text;
-use moai_report::checks_report::{RefreezeReport, refreeze_document, refreeze_text};
+use moai_report::checks_report::{
+    RefreezeReport, refreeze_document, refreeze_preview, refreeze_text,
+};
 
 pub(crate) async fn handle(
     engine: &Arc<Engine>,
@@ -43,7 +46,11 @@ pub(crate) async fn handle(
         );
     }
     let subject = format!("loop refreeze of {}", state.id);
-    if let Err(reply) = person::confirm(engine, caller, &subject, code.as_deref()) {
+    let accepted = match accepted_lines(engine, &project, &state).await {
+        Ok(accepted) => accepted,
+        Err(error) => return refused(&error),
+    };
+    if let Err(reply) = person::confirm(engine, caller, &subject, &accepted, code.as_deref()) {
         return reply;
     }
     match refreeze(engine, &project, &state).await {
@@ -53,6 +60,21 @@ pub(crate) async fn handle(
         Ok(taken) => CommandReply::success(refreeze_text(&state.id, &taken)),
         Err(error) => refused(&error),
     }
+}
+
+/// What a refreeze accepts, line by line, for the user.
+async fn accepted_lines(
+    engine: &Arc<Engine>,
+    project: &Project,
+    state: &LoopState,
+) -> Result<Vec<String>, String> {
+    let differences = exam::exam_differences(engine, project, &state.id, ExamRole::ALL)
+        .await
+        .map_err(|error| error.to_string())?;
+    let differences = differences.map(|(_, differences)| differences).unwrap_or_default();
+    let scripts = unfrozen_scripts(engine, project, &state.id).await.late;
+    let findings = authorship::foreign_guard_findings(engine, project, &state.charter()).await?;
+    Ok(refreeze_preview(&differences, &scripts, &findings))
 }
 
 /// Accepts the changes, and the guard's findings in files that the session did not write.

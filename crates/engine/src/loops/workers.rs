@@ -5,8 +5,10 @@ use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::branches::branch_merge::new_files::is_note;
 use crate::branches::git_program::{git_message, run_git};
 use crate::branches::loop_branch::{LoopBranch, branch_start, is_merged, read_git, root_in};
+use crate::branches::loop_notes::clear_notes;
 use crate::engine::{Engine, measure_blocking, now_ms, run_blocking};
 use crate::exam;
 use crate::project::Project;
@@ -109,6 +111,14 @@ async fn is_complete(tree: &Path, branch: &str) -> bool {
             && status.branch.as_deref() == Some(branch)
             && status.uncommitted.is_empty()
     })
+}
+
+/// Prepares the worktree of a merged task for the next one: without its notes, and with the present files that
+/// steer a loop.
+pub(crate) async fn renew_worker(project: &Project, root: &Path) -> bool {
+    let (from, to) = (project.root.clone(), root.to_path_buf());
+    clear_notes(project, root).await
+        && run_blocking(move || copy_inputs(&from, &to)).await.is_some_and(|copied| copied.is_ok())
 }
 
 fn copy_inputs(from: &Path, to: &Path) -> io::Result<()> {
@@ -261,7 +271,9 @@ pub(crate) fn tree_content(
         return Ok(Some(TreeContent::Unfinished(what)));
     }
     let is_left = |path: &&String| !is_reproducible(own, root, &tree.join(path));
-    if !status.uncommitted.is_empty() || status.untracked.iter().any(|path| is_left(&path)) {
+    if status.uncommitted.iter().any(|path| !is_note(root, &tree.join(path)))
+        || status.untracked.iter().any(|path| is_left(&path))
+    {
         return Ok(Some(TreeContent::Uncommitted));
     }
     if let Some(file) = hidden_work::unseen_edit(root)? {
@@ -282,7 +294,7 @@ pub(crate) fn tree_content(
     Ok(ignored.iter().find(is_left).map(|file| TreeContent::Ignored(file.clone())))
 }
 
-/// True if a path holds only caches and copies of the project's files.
+/// True if a path holds only caches, notes of loops, and copies of the project's files.
 fn is_reproducible(own: &Path, root: &Path, path: &Path) -> bool {
     let Ok(meta) = path.symlink_metadata() else { return false };
     if meta.is_dir() {
@@ -291,6 +303,9 @@ fn is_reproducible(own: &Path, root: &Path, path: &Path) -> bool {
             || entries.into_iter().all(|entry: io::Result<DirEntry>| {
                 entry.is_ok_and(|entry| is_reproducible(own, root, &entry.path()))
             });
+    }
+    if is_note(root, path) {
+        return true;
     }
     let input = RelPath::below(root, path).filter(|input| INPUTS.contains(&input.as_str()));
     meta.is_file() && input.is_some_and(|input| have_same_bytes(path, &input.under(own)))

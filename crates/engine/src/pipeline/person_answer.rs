@@ -18,6 +18,7 @@ use moai_protocol::control::{CommandReply, TerminalProof};
 use moai_protocol::hook::{ChosenAnswer, HookOutput};
 use moai_report::person_questions as words;
 use moai_report::person_questions::AskedQuestion;
+use moai_report::pipeline::has_ended;
 use moai_report::plan_approval::additions_declined;
 
 pub(super) async fn answer_by_command(
@@ -34,7 +35,8 @@ pub(super) async fn answer_by_command(
     }
     let word = if is_yes { "yes" } else { "no" };
     let subject = format!("pipeline answer {} {word}", question.name());
-    if let Err(reply) = call.confirm_person(&subject, proof) {
+    let asked = words::question_text(&state, &question);
+    if let Err(reply) = call.confirm_person(&subject, &[asked], proof) {
         return Ok(reply);
     }
     let name = question.name();
@@ -57,7 +59,7 @@ pub(super) async fn answer_as_typed(
     let (name, is_yes) = match answer {
         (Some(name), Some("yes"), None) => (name, true),
         (Some(name), Some("no"), None) => (name, false),
-        _ => return Err("pipeline-answer takes the name of a question, and yes or no".to_owned()),
+        _ => return Err(words::answer_form(&state, &open_questions(&state))),
     };
     let question = open_question(&state, name)?;
     note(call, &state, &question, is_yes, PlanApprover::Person).await
@@ -65,7 +67,7 @@ pub(super) async fn answer_as_typed(
 
 fn open_question(state: &PipelineState, name: &str) -> Result<PersonQuestion, String> {
     if !state.is_active() {
-        return Err(format!("pipeline {} has ended", state.id));
+        return Err(has_ended(state));
     }
     let open = open_questions(state);
     let refusal = words::no_such_question(state, name, &open);
@@ -138,12 +140,13 @@ pub(crate) async fn note_chosen(call: &HookCall<'_>) -> HookOutput {
             }
             // The agent reads the requested changes in the host's own answer.
             (PersonQuestion::Plan { .. }, false) => {
-                told.extend(declined(&pipeline, &state).await);
-                continue;
+                told.extend(decline(&pipeline, &state).await);
+                Ok(CommandReply::default())
             }
             _ => note(&pipeline, &state, &question, is_yes, PlanApprover::Question).await,
         };
-        told.push(noted.map_or_else(|reason| reason, |reply| reply.stdout.trim_end().to_owned()));
+        let noted = noted.map_or_else(|reason| reason, |reply| reply.stdout.trim_end().to_owned());
+        told.extend(Some(noted).filter(|noted| !noted.is_empty()));
         match pipeline.find(Some(state.id.clone())).await {
             Ok(Some(now)) => state = now,
             _ => break,
@@ -152,10 +155,14 @@ pub(crate) async fn note_chosen(call: &HookCall<'_>) -> HookOutput {
     if told.is_empty() { HookOutput::Silent } else { HookOutput::Context(told.join("\n")) }
 }
 
-/// For the agent: additions to an approved plan that the user does not approve.
-async fn declined(pipeline: &PipelineCall<'_>, state: &PipelineState) -> Option<String> {
+/// Records that the user does not approve the plan as it is. For the agent: its additions to an approved plan.
+async fn decline(pipeline: &PipelineCall<'_>, state: &PipelineState) -> Option<String> {
     let plan = loop_files::file_text(&pipeline.project, &state.plan_path()).await?;
     let parts = state.unapproved_parts(&plan);
+    let (next, _) = step(state, PipelineEvent::PlanDeclined { text: plan }, now_ms());
+    if let Err(error) = pipeline.save(state, &next).await {
+        tracing::warn!(error, id = state.id, "the user's answer about a plan was not saved");
+    }
     (state.approved.is_some() && !parts.is_empty()).then(|| additions_declined(state, &parts))
 }
 

@@ -9,7 +9,7 @@ use super::plan_commands::{acceptance_commands, freeze_commands};
 use crate::engine::now_ms;
 use crate::exam::unfrozen_scripts::unfrozen_scripts;
 use crate::loops::loop_files;
-use crate::pipeline::plan_documents::{document_hashes, document_objections};
+use crate::pipeline::plan_documents::{document_hashes, document_objections, unapproved_documents};
 use crate::pipeline::todo_worktrees;
 use moai_pipeline::person_question::PersonQuestion;
 use moai_pipeline::plan::PlanDocument;
@@ -19,7 +19,7 @@ use moai_pipeline::state::{PipelineState, PlanApprover};
 use moai_pipeline::step::{PipelineEvent, approval_objections, step};
 use moai_protocol::control::{CommandReply, TerminalProof};
 use moai_report::person_questions::{approval_is_asked, question_is_none};
-use moai_report::plan_approval::{approved, not_as_shown};
+use moai_report::plan_approval::{approved, changed_document, commands_to_approve, not_as_shown};
 use moai_report::{pipeline as words, pipeline_exam};
 
 /// A plan that nothing keeps from being approved.
@@ -33,10 +33,10 @@ impl ReadyPlan {
     async fn load(call: &PipelineCall<'_>, id: Option<String>) -> Result<Self, String> {
         let state = call.require(id).await?;
         if !state.kind.has_plan() {
-            return Err(format!("pipeline {} has no plan", state.id));
+            return Err(words::no_approved_plan(&state));
         }
         if !state.is_active() {
-            return Err(format!("pipeline {} has ended; resume it first", state.id));
+            return Err(words::has_ended(&state));
         }
         let text = loop_files::file_text(&call.project, &state.plan_path()).await;
         let mut objections = approval_objections(&state, text.as_deref());
@@ -49,6 +49,17 @@ impl ReadyPlan {
 
     fn question(&self) -> PersonQuestion {
         PersonQuestion::about_plan(&self.text)
+    }
+
+    /// What an approval accepts, line by line, for the user.
+    async fn accepted_lines(&self, call: &PipelineCall<'_>) -> Vec<String> {
+        let (state, project) = (&self.state, &call.project);
+        let late = unfrozen_scripts(call.engine, project, &state.loop_id).await.late;
+        let documents = unapproved_documents(project, state).await;
+        let mut lines = commands_to_approve(state, &self.text);
+        lines.extend(pipeline_exam::late_scripts(state, &late));
+        lines.extend(documents.iter().map(|path| changed_document(state, path)));
+        lines
     }
 
     async fn approve(
@@ -92,7 +103,8 @@ pub(super) async fn approve_by_command(
         return Err("no plan is asked about".to_owned());
     };
     let subject = format!("pipeline approve of {} (version {version})", ready.state.plan_path());
-    if let Err(reply) = call.confirm_person(&subject, proof) {
+    let accepted = ready.accepted_lines(call).await;
+    if let Err(reply) = call.confirm_person(&subject, &accepted, proof) {
         return Ok(reply);
     }
     let id = ready.state.id.clone();

@@ -51,17 +51,19 @@ impl PipelineCall<'_> {
         person::is_agent(self.engine, self.caller)
     }
 
-    /// Asks for proof that a person runs the command; `Err` is the reply in place of its own.
+    /// Shows what the command accepts, and asks for proof that a person runs it; `Err` is the reply in place of
+    /// its own.
     pub(super) fn confirm_person(
         &self,
         subject: &str,
+        accepted: &[String],
         proof: &TerminalProof,
     ) -> Result<(), CommandReply> {
         if !proof.is_at_terminal {
             let text = format!("moai-ralph: {subject} is for a person: stdin is not a terminal");
             return Err(CommandReply::failure(REFUSED, &text));
         }
-        person::confirm(self.engine, self.caller, subject, proof.code.as_deref())
+        person::confirm(self.engine, self.caller, subject, accepted, proof.code.as_deref())
     }
 
     /// Saves the next state of a pipeline.
@@ -106,11 +108,16 @@ impl PipelineCall<'_> {
         found.ok().flatten()
     }
 
-    /// Keeps what a person decided at a terminal for the agent, whose next hook tells it.
+    /// Keeps what a person decided at a terminal for the agent, whose next hook tells it; in the store, too,
+    /// because the daemon may end first.
     pub(super) async fn tell_agent(&self, state: &PipelineState, text: String) {
         let session = self.held(state).await.and_then(|held| held.session_id);
-        if let Some(session) = session.filter(|_| !self.is_by_agent()) {
-            self.engine.ledger().session(&session).decisions.push(text);
+        let Some(session) = session.filter(|_| !self.is_by_agent()) else { return };
+        self.engine.ledger().session(&session).decisions.push(text.clone());
+        let Ok(Some(now)) = self.find(Some(state.id.clone())).await else { return };
+        let untold = [now.untold.clone(), vec![text]].concat();
+        if let Err(error) = self.save(&now, &PipelineState { untold, ..now.clone() }).await {
+            tracing::warn!(error, id = now.id, "a decision of the user was not saved");
         }
     }
 

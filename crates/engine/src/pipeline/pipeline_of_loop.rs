@@ -3,6 +3,7 @@
 use crate::engine::Engine;
 use crate::loops::session_loop::checks_of_loop;
 use crate::project::Project;
+use moai_host::store::loops::{LoopQuery, SaveOutcome};
 use moai_host::store::pipelines::PipelineQuery;
 use moai_loops::state::LoopState;
 use moai_pipeline::state::PipelineState;
@@ -51,5 +52,27 @@ pub(crate) async fn instructions_of_loop(
         }
         Some(pipeline) => format!("{instructions}\n{}", words::fix_rule(&pipeline)),
         None => instructions,
+    }
+}
+
+/// Takes what the agent of a session has not been told about its pipeline.
+pub(crate) async fn take_untold(engine: &Engine, project: &Project, session: &str) -> Vec<String> {
+    if !project.key.database(&engine.dirs.state).exists() {
+        return Vec::new();
+    }
+    let (store, key, root) = (&engine.store, &project.key, &project.root);
+    let found = store.find_pipeline(key, root, PipelineQuery::Latest).await;
+    let Some(pipeline) = found.ok().flatten().filter(|it| !it.untold.is_empty()) else {
+        return Vec::new();
+    };
+    let held = store.find_loop(key, root, LoopQuery::Id(pipeline.loop_id.clone())).await;
+    if held.ok().flatten().is_none_or(|held| held.session_id.as_deref() != Some(session)) {
+        return Vec::new();
+    }
+    let told = PipelineState { untold: Vec::new(), ..pipeline.clone() };
+    match store.advance_pipeline(key, &pipeline, told).await {
+        Ok(SaveOutcome::Saved) => pipeline.untold,
+        // The next hook tells it.
+        Ok(SaveOutcome::Overtaken) | Err(_) => Vec::new(),
     }
 }

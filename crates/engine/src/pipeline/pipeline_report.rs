@@ -6,27 +6,32 @@ use std::time::Duration;
 
 use super::gate_files::document_faults;
 use super::pipeline_call::PipelineCall;
-use super::todo_worktrees::missing_plan;
 use super::worktree_end::{missed_base, worktree_statuses};
 use crate::loops::loop_files;
 use crate::person;
+use crate::pipeline::plan_documents::plan_objections;
 use moai_base::foreign_text::one_line;
 use moai_base::limits::{COMMAND_KILL_GRACE_MS, GIT_REMOTE_MS_MAX, LINE_CHARS_MAX};
 use moai_base::verdict::Cause;
 use moai_host::files::private_temporary;
 use moai_host::programs::{self, CommandOutcome, ProgramCall};
+use moai_pipeline::objection::PlanObjection;
 use moai_pipeline::spec::{SPECS_FOLDER, SpecDocument, SpecFile};
 use moai_pipeline::state::PipelineState;
 use moai_protocol::control::CommandReply;
 use moai_protocol::documents::json_text;
+use moai_protocol::documents::pipelines::{ApprovedPlanDocument, PullRequestDocument};
 use moai_report::pipeline as words;
 use moai_report::pipeline_evidence::{
     PullRequestText, evidence_entries, evidence_lines, pull_request as text_of,
 };
+use moai_report::pipeline_status::{
+    gate_file_lines, pipeline_report, pipeline_status, tokens_line,
+};
 use moai_report::pipeline_worktrees::{
     ended_lines, left_lines, on_other_branch, paused_lines, working_lines,
 };
-use moai_report::plan_approval::unapproved_line;
+use moai_report::plan_approval::{plan_fault_lines, unapproved_line};
 
 /// The program that opens pull requests on GitHub.
 const GH: &str = "gh";
@@ -38,32 +43,36 @@ pub(super) async fn status(
 ) -> Result<CommandReply, String> {
     let tokens = match call.find(id.clone()).await? {
         Some(state) => call.tokens(&state).await,
-        None => return call.show(id, words::pipeline_status).await,
+        None => return call.show(id, pipeline_status).await,
     };
     let state = call.require(id).await?;
     let text = format!(
         "{}{}{}",
-        words::pipeline_status(&state),
+        pipeline_status(&state),
         standing_text(call, &state).await,
-        words::tokens_line(tokens)
+        tokens_line(&state, tokens)
     );
     call.reply(&state, text).await
 }
 
-/// The state of its loop, the parts of the plan that are not approved, the worktrees in use, the remains of the
-/// others, and whether the right branch is checked out here.
+/// The state of its loop, faults of the plan and its parts that are not approved, the worktrees in use, the
+/// remains of the others, and whether the right branch is checked out here.
 async fn standing_text(call: &PipelineCall<'_>, state: &PipelineState) -> String {
     let statuses = worktree_statuses(call.engine, &call.project, state).await;
+    let objections = plan_objections(&call.project, state).await;
+    // Another approval takes over changes of the other documents.
+    let is_changed =
+        |objection: &PlanObjection| matches!(objection, PlanObjection::DocumentChanged { .. });
+    let is_sound = objections.iter().all(is_changed);
     let held = call.held(state).await;
-    let mut text = held.map(|held| paused_lines(state, &held)).unwrap_or_default();
-    if let Some(line) = missing_plan(&call.project, state).await {
-        let _ = writeln!(text, "{line}");
-    }
+    let paused = held.map(|held| paused_lines(state, &held, is_sound));
+    let mut text = paused.unwrap_or_default();
+    text.push_str(&plan_fault_lines(state, &objections));
     if state.is_active()
         && let Some(plan) = loop_files::file_text(&call.project, &state.plan_path()).await
-        && let Some(line) = unapproved_line(state, &state.unapproved_parts(&plan))
     {
-        let _ = writeln!(text, "{line}");
+        let parts = state.unapproved_parts(&plan);
+        text.push_str(&unapproved_line(state, &parts, is_sound));
     }
     text.push_str(&working_lines(state, &statuses));
     for line in left_lines(state, &statuses) {
@@ -77,35 +86,40 @@ async fn standing_text(call: &PipelineCall<'_>, state: &PipelineState) -> String
     text
 }
 
+/// The plan as it was approved, byte for byte apart from its boxes.
+pub(super) async fn approved_text(
+    call: &PipelineCall<'_>,
+    id: Option<String>,
+) -> Result<CommandReply, String> {
+    let state = call.require(id).await?;
+    let Some(text) = state.approved_text() else { return Err(words::no_approved_plan(&state)) };
+    if call.json {
+        let document = ApprovedPlanDocument { id: &state.id, path: state.plan_path(), text };
+        return Ok(CommandReply::success(json_text(&document)));
+    }
+    Ok(CommandReply::success(text))
+}
+
 /// The results of the engine's runs, for each TODO and for each requirement.
 pub(super) async fn report(
     call: &PipelineCall<'_>,
     id: Option<String>,
 ) -> Result<CommandReply, String> {
     if id.is_none() && call.find(None).await?.is_none() {
-        return call.show(None, words::pipeline_report).await;
+        return call.show(None, pipeline_report).await;
     }
     let state = call.require(id).await?;
     let spec = spec_of(call, &state).await;
     if call.json {
-        let mut document = words::pipeline_document(&state, call.tokens(&state).await);
-        document.requirements = evidence_entries(&state, spec.as_ref());
+        let document = words::report_document(&state, evidence_entries(&state, spec.as_ref()));
         return Ok(CommandReply::success(json_text(&document)));
     }
-    let mut text = words::pipeline_report(&state);
+    let mut text = pipeline_report(&state);
     text.push_str(&ended_lines(&state));
     text.push_str(&standing_text(call, &state).await);
     text.push_str(&evidence_lines(&state, spec.as_ref()));
     let faults = document_faults(&call.project, &state).await;
-    for (paths, what) in [
-        (faults.changed, "is not as its gate wrote it"),
-        (faults.foreign, "was written by no gate"),
-        (faults.missing, "is not there: it could not be written, or was taken away"),
-    ] {
-        for path in paths {
-            let _ = writeln!(text, "  {path} {what}");
-        }
-    }
+    text.push_str(&gate_file_lines(&state, &faults.changed, &faults.foreign, &faults.missing));
     call.reply(&state, text).await
 }
 
@@ -131,6 +145,10 @@ pub(super) async fn pull_request(
     let text = text_of(&state, spec.as_ref());
     if create {
         return open_pull_request(call, &text).await;
+    }
+    if call.json {
+        let document = PullRequestDocument { id: &state.id, title: &text.title, body: &text.body };
+        return Ok(CommandReply::success(json_text(&document)));
     }
     call.reply(&state, format!("{}\n\n{}", text.title, text.body)).await
 }

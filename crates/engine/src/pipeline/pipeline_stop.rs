@@ -53,6 +53,7 @@ pub(crate) async fn review_plan(
 ) -> HookOutput {
     let text = loop_files::file_text(project, &before.plan_path()).await;
     let documents = document_objections(project, before).await;
+    let is_declined = text.as_deref().is_some_and(|text| before.is_declined(text));
     let (next, decisions) = step(before, PipelineEvent::PlanReviewed { text, documents }, now_ms());
     match engine.store.advance_pipeline(&project.key, before, next.clone()).await {
         Ok(SaveOutcome::Saved) => {}
@@ -70,7 +71,7 @@ pub(crate) async fn review_plan(
         Some(PipelineDecision::GiveUpPlan(objections)) => {
             HookOutput::Notice(words::no_plan(&next, objections))
         }
-        _ => HookOutput::Notice(awaits_approval(&next)),
+        _ => HookOutput::Notice(awaits_approval(&next, is_declined)),
     }
 }
 

@@ -9,6 +9,7 @@ use moai_base::hash::ContentHash;
 use moai_pipeline::objection::PlanObjection;
 use moai_pipeline::spec::{SPECS_FOLDER, SpecFile};
 use moai_pipeline::state::PipelineState;
+use moai_pipeline::step::approval_objections;
 use moai_protocol::documents::specs::SpecFaultEntry;
 
 /// The hashes of the other documents of a pipeline's specification, by path.
@@ -32,6 +33,31 @@ pub(super) async fn unapproved_documents(project: &Project, state: &PipelineStat
     let approved = state.approved_documents.iter();
     let changed = approved.filter(|(path, hash)| now.get(*path) != Some(hash));
     changed.map(|(path, _)| path.clone()).collect()
+}
+
+/// What is wrong with the plan of a pipeline at present: before its approval, and with additions, what keeps it
+/// from being approved; afterwards what its Stops hold for.
+pub(super) async fn plan_objections(
+    project: &Project,
+    state: &PipelineState,
+) -> Vec<PlanObjection> {
+    if !state.is_active() || !state.kind.has_plan() {
+        return Vec::new();
+    }
+    let text = match loop_files::text_or_reason(project, &state.plan_path()).await {
+        Ok(text) => text,
+        Err(reason) => return vec![PlanObjection::Unreadable { reason }],
+    };
+    let mut objections = approval_objections(state, text.as_deref());
+    let changed = unapproved_documents(project, state).await;
+    let is_asked = state.needs_approval()
+        || !changed.is_empty()
+        || text.is_some_and(|text| !state.unapproved_parts(&text).is_empty());
+    if is_asked {
+        objections.extend(document_objections(project, state).await);
+    }
+    objections.extend(changed.into_iter().map(|path| PlanObjection::DocumentChanged { path }));
+    objections
 }
 
 /// Faults of the other documents of a pipeline's specification, and of the links between them. Without a

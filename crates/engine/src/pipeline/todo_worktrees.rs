@@ -15,7 +15,9 @@ use crate::engine::{Engine, now_ms, panic_gap, run_blocking};
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_files;
 use crate::loops::loop_start::{LoopStartOutcome, start_loop};
-use crate::loops::workers::{close_worker, list_workers, tree_content, workers_folder};
+use crate::loops::workers::{
+    close_worker, list_workers, renew_worker, tree_content, workers_folder,
+};
 use crate::pipeline::approved_exam;
 use crate::pipeline::pipeline_call::PipelineCall;
 use crate::pipeline::pipeline_of_loop::pipeline_of_loop;
@@ -264,17 +266,24 @@ struct TodoTask<'p> {
 }
 
 /// Reuses the worktree that an earlier end of the pipeline left with work on a TODO: its loop continues with
-/// the next session that is opened there. `None` if there is no such worktree, or if it cannot be reused.
+/// the next session that is opened there. If its work was merged before that end, the next Stop of the project
+/// sees that. `None` if there is no such worktree, or if it cannot be reused.
 async fn take_up(engine: &Engine, project: &Project, task: &TodoTask<'_>) -> Option<TodoWorktree> {
     let tree = task.pipeline.closed_worktree(task.todo)?.clone();
     let which = LoopQuery::Id(tree.loop_id.clone());
     let held = engine.store.find_loop(&project.key, &tree.root, which).await.ok().flatten()?;
+    let is_alike = held.options.base_branch.as_deref() == Some(task.base);
+    if is_alike
+        && is_merged_end(project, &held, &tree).await
+        && is_merged_in_part(project, &tree.branch, task.base).await
+    {
+        return Some(TodoWorktree { stage: WorktreeStage::Working, ..tree });
+    }
     let reopened = reopen_loop(&held, now_ms());
     let (root, branch) = (tree.root.clone(), tree.branch.clone());
     let status = read_git(move || branches::work_tree_status(&root)).await.ok()?;
     let is_on_branch = status.branch == Some(branch) && status.head.is_some();
     let is_there = is_on_branch && status.unfinished.is_none();
-    let is_alike = held.options.base_branch.as_deref() == Some(task.base);
     if !is_there || !is_alike || !reopened.status.is_active() {
         return None;
     }
@@ -289,6 +298,7 @@ async fn holds_no_work(project: &Project, tree: &TodoWorktree) -> bool {
     let looked = read_git(move || {
         let mut status = branches::work_tree_status(&root)?;
         let tree = status.work_tree.clone();
+        // Notes are removed before the next task.
         status.uncommitted.retain(|file| !is_written_by_engine(&root, &tree.join(file)));
         status.untracked.retain(|file| !is_written_by_engine(&root, &tree.join(file)));
         let is_on_branch = branch_heads(&root, &branch)?.other.is_none();
@@ -313,6 +323,7 @@ async fn start_todo(
         let there = Project { root: tree.root.clone(), ..project.clone() };
         // A merged loop has left nothing but notes; other changes are the work of someone else.
         if holds_no_work(project, tree).await
+            && renew_worker(project, &tree.root).await
             && base_branch(&there).await.is_ok()
             && let Ok(LoopStartOutcome::Loop(held)) =
                 start_loop(engine, &there, task.request(None), None, "").await

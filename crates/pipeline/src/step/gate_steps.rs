@@ -5,7 +5,7 @@ use super::rounds::{begin_round, gate_failed, out_of_rounds, what_follows};
 use super::{PipelineDecision, hold_worker};
 use crate::commits::{CommitFault, CommitsReading};
 use crate::gate::GateStatus;
-use crate::objection::PlanObjection;
+use crate::objection::{OpenScenario, PlanObjection};
 use crate::review::{CategoryReview, ReviewSeverity};
 use crate::scenario_runs::{
     FrozenScenario, ScenarioRun, ScenarioVerdict, frozen_scenarios, gate_of_verdicts,
@@ -126,9 +126,14 @@ pub(super) fn review_scenarios(
         GateStatus::Open => {
             next.scenario_holds += 1;
             let open = pairs.iter().filter_map(|(scenario, verdict)| match verdict {
-                ScenarioVerdict::Open(runs) => {
-                    Some(format!("{} ({}; runs: {runs})", scenario.key, scenario.title))
-                }
+                ScenarioVerdict::Open(_) => Some(OpenScenario {
+                    key: scenario.key.clone(),
+                    title: scenario.title.clone(),
+                    runs: runs_with(next, &scenario.key, work).count(),
+                    passed: runs_with(next, &scenario.key, work)
+                        .filter(|run| run.has_passed)
+                        .count(),
+                }),
                 _ => None,
             });
             vec![PipelineDecision::Hold(vec![PlanObjection::PlayScenarios(open.collect())])]
@@ -139,6 +144,15 @@ pub(super) fn review_scenarios(
 
 fn runs_of<'s>(state: &'s PipelineState, key: &str) -> &'s [ScenarioRun] {
     state.scenario_runs.get(key).map(Vec::as_slice).unwrap_or_default()
+}
+
+/// The runs of a scenario with these files.
+fn runs_with<'s>(
+    state: &'s PipelineState,
+    key: &str,
+    work: Option<&'s str>,
+) -> impl Iterator<Item = &'s ScenarioRun> {
+    runs_of(state, key).iter().filter(move |run| run.work.as_deref() == work)
 }
 
 /// Gate 2 at a Stop at which every test passes.

@@ -44,6 +44,8 @@ pub enum PipelineOperation {
     },
     /// Shows it.
     Status { id: Option<String> },
+    /// Prints its plan as it was approved.
+    Plan { id: Option<String> },
     /// Ends it without touching a file.
     Cancel { id: Option<String> },
     /// Continues one that has ended.

@@ -35,9 +35,82 @@ pub struct PipelineDocument<'s> {
     /// Worktrees of TODOs, if there are any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub worktrees: Vec<TodoWorktreeEntry<'s>>,
-    /// The evidence for each requirement, in `pipeline report` alone.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+}
+
+/// `moai-ralph/pipeline-report@1`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "schema", rename = "moai-ralph/pipeline-report@1")]
+pub struct PipelineReportDocument<'s> {
+    pub id: &'s str,
+    pub goal: &'s str,
+    /// The outcome; `None` while the pipeline is active.
+    pub outcome: Option<&'static str>,
+    /// Explanation of the outcome.
+    pub note: Option<String>,
+    pub gates: PipelineGateEntries,
+    /// The evidence for each requirement.
     pub requirements: Vec<RequirementEntry>,
+    /// Commits since it began, oldest first, if requested.
+    pub commits: Vec<PipelineCommitEntry<'s>>,
+    /// Claims that the engine's own runs did not confirm, oldest first.
+    pub claims: Vec<ClaimEntry<'s>>,
+    /// Source files that shell commands changed against the rules, oldest first.
+    pub shell_writes: Vec<ShellWriteEntry<'s>>,
+    /// Proposals of workers.
+    pub proposals: Vec<ProposalEntry<'s>>,
+}
+
+/// A claim that a run did not confirm.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClaimEntry<'s> {
+    pub todo: &'s str,
+    pub reason: &'s str,
+}
+
+/// A source file that a shell command changed against the rules.
+#[derive(Clone, Debug, Serialize)]
+pub struct ShellWriteEntry<'s> {
+    pub path: &'s str,
+    /// `main` or `worker`.
+    pub by: &'static str,
+    /// `named`, `taken_back` or `left`.
+    pub outcome: &'static str,
+}
+
+/// A proposal of a worker, checked against the pivot points.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProposalEntry<'s> {
+    pub todo: &'s str,
+    pub summary: &'s str,
+    /// `accepted`, `ask the user` or `rejected`.
+    pub verdict: &'s str,
+    /// The user's decision; `None` without one.
+    pub allowed: Option<bool>,
+    /// Pivot points that it conflicts with, with reasons.
+    pub conflicts: &'s [String],
+}
+
+/// `moai-ralph/pull-request@1`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "schema", rename = "moai-ralph/pull-request@1")]
+pub struct PullRequestDocument<'s> {
+    /// The pipeline.
+    pub id: &'s str,
+    pub title: &'s str,
+    /// Markdown.
+    pub body: &'s str,
+}
+
+/// `moai-ralph/plan@1`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "schema", rename = "moai-ralph/plan@1")]
+pub struct ApprovedPlanDocument<'s> {
+    /// The pipeline.
+    pub id: &'s str,
+    /// The plan, relative to the root.
+    pub path: String,
+    /// Its text as it was approved, with the boxes of the engine's last runs.
+    pub text: String,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -65,6 +138,8 @@ pub struct RequirementEntry {
 #[derive(Clone, Debug, Serialize)]
 pub struct TodoEvidenceEntry {
     pub todo: String,
+    /// `done`, `failed` or `open`.
+    pub status: &'static str,
     /// True if all its commands passed in the engine's last run.
     pub passed: bool,
     /// The failure on one line; empty if it passed or was not run.
@@ -83,6 +158,9 @@ pub struct AcceptanceEntry {
     pub kind: &'static str,
     /// Its command, or its text.
     pub text: String,
+    /// `passed`, `failed`, `undecided` or `not_run` for a command; `met`, `not_met` or `unanswered` for a
+    /// person's item; `gate` for a scenario, which its gate decides.
+    pub result: &'static str,
 }
 
 /// Numbers of TODOs.

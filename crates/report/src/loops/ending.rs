@@ -28,6 +28,18 @@ pub fn resumed_with_pipeline(id: &str, pipeline: &str) -> String {
     )
 }
 
+/// For the agent: the user cancelled its loop at a terminal.
+#[must_use]
+pub fn cancelled_by_user(state: &LoopState) -> String {
+    wording::endings::CANCELLED_BY_USER.with(state.language(), &[&state.id])
+}
+
+/// For the agent of a session whose loop was moved to another one.
+#[must_use]
+pub fn moved_away(state: &LoopState) -> String {
+    wording::endings::MOVED_AWAY.with(state.language(), &[&state.id])
+}
+
 /// One message for the user when a loop has ended or paused.
 #[must_use]
 pub fn end_notice(state: &LoopState) -> String {

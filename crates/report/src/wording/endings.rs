@@ -18,6 +18,12 @@ phrases!(ENDINGS {
     CANCELLED:
         "[moai-ralph] pipeline {0} is cancelled, and its files stay as they are.",
         "[moai-ralph] 파이프라인 {0}{0:을} 취소했습니다. 파일은 그대로입니다.";
+    CANCELLED_BY_USER:
+        "[moai-ralph] the user has cancelled loop {0} at a terminal. Go on with its task only if the user asks for it.",
+        "[moai-ralph] 사용자가 터미널에서 루프 {0}{0:을} 취소했습니다. 사용자가 요청할 때만 작업을 이어 가세요.";
+    MOVED_AWAY:
+        "[moai-ralph] loop {0} was moved to another session, which goes on with its task. Do not work on it here.",
+        "[moai-ralph] 루프 {0}{0:이} 다른 세션으로 옮겨져 그 세션에서 작업을 이어 갑니다. 여기서는 작업하지 마세요.";
     TODOS_PASS: "{0} of {1} TODOs pass", "TODO {1}개 중 {0}개 통과";
     TODO_PASSES: "{0} of {1} TODOs passes", "TODO {1}개 중 {0}개 통과";
     ONE_TODO_PASSES: "its only TODO passes", "TODO 1개 통과";

@@ -4,16 +4,56 @@ use super::BilingualPhrase;
 
 phrases!(COURSE {
     PLAN_UNREADABLE: "{0} cannot be read: {1}", "{0} 파일을 읽을 수 없습니다: {1}";
+    ITEMS:
+        "A TODO may also have items `- [H] text`: once its commands pass, the user is asked whether they are met.",
+        "TODO에는 `- [H] 내용` 항목도 둘 수 있습니다. 명령이 통과하면 사용자에게 충족되었는지 묻습니다.";
+    ITEMS_OF_FULL:
+        "A TODO may also have items `- [H] text`: once its commands pass, the user is asked whether they are met; and `- [S] SC-1: title`: a scenario in `acceptance.md` next to the plan. Once every TODO passes, the gates follow: a review by judges, and agents that play each scenario 3 to 5 times as a user.",
+        "TODO에는 `- [H] 내용`(명령이 통과하면 사용자에게 충족되었는지 묻는 항목)과 `- [S] SC-1: 제목`(계획 옆의 `acceptance.md`에 있는 시나리오)도 둘 수 있습니다. TODO가 모두 통과하면 게이트가 이어집니다. 심사자가 리뷰하고, 에이전트가 사용자처럼 시나리오마다 3~5번 수행합니다.";
+    BY_WORKERS:
+        "You write no source files yourself: give each TODO to a worker agent with a task such as `Do TODO-1`.",
+        "소스 파일은 직접 쓰지 않습니다. TODO마다 `Do TODO-1` 같은 작업으로 워커 에이전트에게 맡기세요.";
+    IN_WORKTREES:
+        "Up to {0} independent TODOs are worked on at the same time, each in a worktree of its own in which the user opens a session. You write no source files here: after the approval, and whenever worktrees are at work, end your turn.",
+        "서로 독립된 TODO를 최대 {0}개까지 각자의 작업 트리에서 동시에 작업하며, 사용자가 작업 트리마다 세션을 엽니다. 여기서는 소스 파일을 쓰지 않습니다. 승인 뒤에, 그리고 작업 트리에서 작업하는 동안에는 턴을 끝내세요.";
     PASSES_ALREADY:
         "The commands of {0} pass although nothing was changed yet, so they prove nothing. Tell the user, or add a command that fails now",
         "{0}의 명령은 아직 아무것도 바꾸지 않았는데 통과하므로 아무것도 증명하지 못합니다. 사용자에게 알리거나 지금 실패하는 명령을 추가하세요";
     PLAN_UNAPPROVED:
         "{0} has parts that the user has not approved: {1}. Run `moai-ralph pipeline approve` and ask the user the question that it gives. If the user does not approve them, change or remove them",
         "{0}에 사용자가 승인하지 않은 부분이 있습니다: {1}. `moai-ralph pipeline approve`를 실행하고 알려 주는 질문을 사용자에게 물으세요. 승인하지 않으면 그 부분을 고치거나 지우세요";
+    PLAN_DECLINED:
+        "The user has not approved {0} as it is, and these parts are still in it: {1}. Change or remove them as the user wishes; if you do not know how, ask. For what stays, run `moai-ralph pipeline approve` and ask the user the question that it gives",
+        "사용자가 지금의 {0}{0:을} 승인하지 않았는데 승인되지 않은 부분이 그대로 있습니다: {1}. 사용자의 뜻대로 고치거나 지우세요. 뜻을 모르면 물으세요. 남기는 부분은 `moai-ralph pipeline approve`를 실행하고 알려 주는 질문을 사용자에게 물으세요";
+    QUESTION_DECLINED:
+        "The user has answered no: {0} ({1}) is not met. Change what the user finds missing; if you do not know what that is, ask. Then ask again with AskUserQuestion exactly this: {2}",
+        "사용자가 아니라고 답했습니다. {0}({1}){0:은} 충족되지 않았습니다. 사용자가 부족하다고 한 것을 고치고, 무엇인지 모르면 물으세요. 그다음 AskUserQuestion으로 다음을 그대로 다시 물으세요: {2}";
+    PLAN_WAS_DECLINED:
+        "[moai-ralph] pipeline {0}: the plan {1} is still as it was when you did not approve it (version {2}). Tell the agent what to change, or approve it after all: `/moai-ralph:moai-run`, or `moai-ralph pipeline approve` at a terminal. Its acceptance commands: {3}",
+        "[moai-ralph] 파이프라인 {0}: 계획 {1}{1:은} 승인하지 않으신 그대로입니다(버전 {2}). 에이전트에게 고칠 점을 알려 주거나 `/moai-ralph:moai-run` 또는 터미널의 `moai-ralph pipeline approve`로 승인하세요. 인수 명령: {3}";
+    PARTS_TO_APPROVE: "new parts: {0}", "새 부분: {0}";
+    DOCUMENT_TO_APPROVE: "changed since the last approval: {0}", "지난 승인 뒤에 바뀜: {0}";
+    HAS_ENDED:
+        "pipeline {0} has ended: continue it first with `/moai-ralph:pipeline-resume` or `moai-ralph pipeline resume`",
+        "파이프라인 {0}{0:은} 끝났습니다. 먼저 `/moai-ralph:pipeline-resume`이나 `moai-ralph pipeline resume`으로 이어 가세요";
+    ANSWER_FORM:
+        "an answer is the name of a question and yes or no: `/moai-ralph:pipeline-answer TODO-2/AC-2 yes`. Open questions: {0}",
+        "답은 질문 이름과 yes 또는 no입니다: `/moai-ralph:pipeline-answer TODO-2/AC-2 yes`. 열린 질문: {0}";
+    NO_QUESTIONS: "none", "없음";
     PART_ON_LINE: "{0} (line {1})", "{0}({1}번째 줄)";
     STATUS_UNAPPROVED:
         "  not approved yet: {0}. `/moai-ralph:moai-run`, or `moai-ralph pipeline approve` at a terminal, approves the plan as it is",
         "  아직 승인되지 않음: {0}. `/moai-ralph:moai-run`이나 터미널의 `moai-ralph pipeline approve`로 지금의 계획을 승인할 수 있습니다";
+    NO_APPROVED_PLAN:
+        "the plan of pipeline {0} was not approved yet",
+        "파이프라인 {0}의 계획이 아직 승인되지 않았습니다";
+    WITHOUT_PLAN: "pipeline {0} has no plan", "파이프라인 {0}에는 계획이 없습니다";
+    STATUS_UNAPPROVED_YET: "  not approved yet: {0}", "  아직 승인되지 않음: {0}";
+    STATUS_NO_PLAN:
+        "  the agent has not written {0} yet",
+        "  에이전트가 아직 {0}{0:을} 쓰지 않았습니다";
+    STATUS_PLAN_FAULTS: "  the plan cannot be approved yet:", "  아직 계획을 승인할 수 없습니다:";
+    STATUS_PLAN_DIFFERS: "  to be put right in the plan:", "  계획에서 바로잡을 것:";
     PROGRAM_MISSING:
         "{0} cannot be accepted: {1}. Make its program available, or tell the user what is missing",
         "{0}{0:을} 인수할 수 없습니다: {1}. 프로그램을 쓸 수 있게 하거나 없는 것을 사용자에게 알리세요";
@@ -40,6 +80,9 @@ phrases!(COURSE {
         "The work passes and is not committed ({1}). Commit it with git in the style of the history; nothing else is missing. Files: {0}",
         "작업은 모두 통과했지만 커밋되지 않았습니다({1}). 기록의 방식에 맞춰 git으로 커밋하세요. 그 밖에 빠진 것은 없습니다. 파일: {0}";
     TRIED: ". Tried so far: {0}", ". 지금까지의 시도: {0}";
+    GIVEN_UP:
+        "{0} is [FAILED]: {1} attempts did not pass. A worker with another approach may still make it pass; if nothing but failed TODOs is left, the pipeline ends",
+        "{0}{0:은} [FAILED]입니다. {1}번의 시도가 통과하지 못했습니다. 다른 방법을 쓰는 워커가 통과시킬 수 있습니다. 실패한 TODO만 남으면 파이프라인이 끝납니다";
     READY_TOGETHER:
         "{0} can be given to workers now, at the same time",
         "지금 워커에게 함께 맡길 수 있는 TODO: {0}";

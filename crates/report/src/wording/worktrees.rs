@@ -7,8 +7,8 @@ phrases!(WORKTREES {
         "[moai-ralph] pipeline {0} has ended ({1}), so nothing more is merged from this worktree. Commits for {2} stay on branch {3}: `moai-ralph pipeline resume` continues with them; to keep them without it, run `git merge {3}` in the project",
         "[moai-ralph] 파이프라인 {0}{0:이} 끝나서({1}) 이 작업 트리의 작업은 더 이상 병합되지 않습니다. {2}의 커밋은 브랜치 {3}에 남아 있습니다. `moai-ralph pipeline resume`으로 이어서 하거나 프로젝트에서 `git merge {3}`{3:으로} 가져오세요";
     PLAN_FILE_GONE:
-        "  {0} is missing: restore it. The approved plan still applies, but no box can be set",
-        "  {0}{0:이} 없습니다. 되돌려 놓으세요. 승인된 내용이 기준이며 상자를 표시할 수 없습니다";
+        "{0} is missing. The approved plan still applies, but no box can be set: `moai-ralph pipeline plan > {0}` writes it again",
+        "{0}{0:이} 없습니다. 승인된 내용이 그대로 적용되지만 체크박스를 표시할 수 없습니다. `moai-ralph pipeline plan > {0}`{0:으로} 다시 쓰세요";
     RESUMED_BY_PERSON:
         "pipeline {0} ended because its tests or checks were weakened: only the user continues it, with `/moai-ralph:pipeline-resume` or at a terminal",
         "파이프라인 {0}{0:은} 테스트나 검사가 약화되어 끝났습니다. 사용자만 `/moai-ralph:pipeline-resume`이나 터미널에서 이어 갈 수 있습니다";
@@ -59,6 +59,22 @@ phrases!(WORKTREES {
     PIPELINE_PAUSED: "  its loop is paused ({0}):", "  루프가 멈춰 있습니다({0}):";
     PIPELINE_AWAITS_ANSWER: "  its loop is paused until you have answered", "  답할 때까지 루프가 멈춰 있습니다";
     LOOP_PAUSED: "    {0}. To continue: `moai-ralph loop resume {1}`", "    {0}. 계속하려면: `moai-ralph loop resume {1}`";
+    PLAN_REPAIRED:
+        "  its loop is paused, and the plan can be used again. To continue: `moai-ralph loop resume {0}`",
+        "  루프가 멈춰 있지만 계획을 다시 쓸 수 있습니다. 계속하려면: `moai-ralph loop resume {0}`";
+    WORKTREE_LINE: "  {0} in {1}: {2}", "  {0}({1}): {2}";
+    TREE_MERGED: "merged", "병합됨";
+    TREE_UNMERGED: "not merged: {0}", "병합되지 않음: {0}";
+    LOOP_MERGED:
+        "merged; the next Stop of the project's session runs its commands",
+        "병합됨. 프로젝트 세션의 다음 Stop에서 명령을 실행합니다";
+    MORE_SINCE_MERGE: "; {0} made since are not merged", ". 그 뒤의 {0}는 병합되지 않음";
+    FOLDER_GONE: "the folder is gone", "폴더가 없어짐";
+    FOLDER_REPLACED: "the folder is no worktree of this repository any more", "폴더가 더 이상 이 저장소의 작업 트리가 아님";
+    FOLDER_MOVED: "the folder was moved to {0}", "폴더가 {0}{0:으로} 옮겨짐";
+    LOOP_IS_GONE: "its loop is gone", "루프의 기록이 없어짐";
+    WAITS_FOR_SESSION: "waits for a session", "세션을 기다림";
+    LOOP_AT_WORK: "{0}, iteration {1} of {2}", "{0}, 반복 {1}/{2}";
     WORKTREE_TASK:
         "Do {0} of the plan of pipeline {1}, and nothing else. You are in a worktree of its own: commit your work here, and it is merged when its commands pass. Its part of the plan:",
         "파이프라인 {1}의 계획에서 {0}만 하세요. 전용 작업 트리에 있습니다. 여기에 커밋하면 명령이 통과할 때 병합됩니다. 계획에서 맡은 부분:";
