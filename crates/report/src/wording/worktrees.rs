@@ -62,7 +62,7 @@ phrases!(WORKTREES {
     PLAN_REPAIRED:
         "  its loop is paused, and the plan can be used again. To continue: `moai-ralph loop resume {0}`",
         "  루프가 멈춰 있지만 계획을 다시 쓸 수 있습니다. 계속하려면: `moai-ralph loop resume {0}`";
-    WORKTREE_LINE: "  {0} in {1}: {2}", "  {0}({1}): {2}";
+    WORKTREE_LINE: "  {0} in {1}: {2}", "  {0}의 작업 트리 {1}: {2}";
     TREE_MERGED: "merged", "병합됨";
     TREE_UNMERGED: "not merged: {0}", "병합되지 않음: {0}";
     LOOP_MERGED:
