@@ -2,11 +2,14 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 use std::time::{Duration, SystemTime};
+
+use serde_json::json;
 
 use super::judged::{judged, says};
 use super::{CLEAN, FIXED, autochecks, notice, project, start, status, stop};
-use crate::support::{Sandbox, write_file};
+use crate::support::{Sandbox, finish, write_file};
 
 fn checked(body: &str) -> Sandbox {
     let sandbox = project();
@@ -122,6 +125,63 @@ fn reports_that_were_there_before_the_loop_hold_nothing_up() {
     sandbox.write("app.py", FIXED);
     assert_eq!(stop(&sandbox, "finished"), None, "{}", status(&sandbox));
     assert_eq!(status(&sandbox)["status"], "completed");
+}
+
+/// Runs the checks as the agent does, with the hooks of that call.
+fn run_by_agent(sandbox: &Sandbox) {
+    let command = "sh .claude/autochecks.sh";
+    let mut input = sandbox.payload("PostToolUse-Bash");
+    input["tool_input"] = json!({"command": command});
+    let mut shell = Command::new("sh");
+    sandbox.prepare(&mut shell);
+    assert_eq!(finish(shell.args(["-c", command]), "").code, 0);
+    sandbox.hook("post-tool-use", &input);
+}
+
+#[test]
+fn reports_that_the_agent_made_with_the_checks_are_no_work() {
+    for report in ["BAD", "BAD $(cat /proc/sys/kernel/random/uuid)"] {
+        let report = format!("mkdir -p htmlcov; echo \"{report}\" >htmlcov/data.py");
+        let sandbox = checked(&report);
+        run_by_agent(&sandbox);
+        assert_eq!(stop(&sandbox, "finished"), None, "{report}: {}", status(&sandbox));
+        assert_eq!(status(&sandbox)["status"], "completed", "{report}");
+        // They are not what was asked for either.
+        let sandbox = checked(&report);
+        sandbox.write("app.py", CLEAN);
+        run_by_agent(&sandbox);
+        let reason = stop(&sandbox, "finished").expect("the work is as it was");
+        assert!(reason.contains("No file changed"), "{report}: {reason}");
+    }
+}
+
+#[test]
+fn code_of_the_checks_that_mentions_what_changed_is_measured() {
+    let sandbox = checked("mkdir -p lib; echo \"word = 'BAD'\" >lib/words.py");
+    run_by_agent(&sandbox);
+    let reason = stop(&sandbox, "finished").expect("a file of the work is wrong");
+    assert!(reason.contains("lib/words.py"), "{reason}");
+}
+
+#[test]
+fn what_the_agent_wrote_is_work_although_the_checks_write_it_again() {
+    let sandbox = checked("mkdir -p htmlcov; echo BAD >htmlcov/data.py");
+    let mut input = sandbox.payload("PostToolUse-Write");
+    input["tool_input"] = json!({"file_path": sandbox.path("htmlcov/data.py"), "content": "BAD\n"});
+    sandbox.write("htmlcov/data.py", "BAD\n");
+    sandbox.hook("post-tool-use", &input);
+    let reason = stop(&sandbox, "finished").expect("a file of the work is wrong");
+    assert!(reason.contains("htmlcov/data.py"), "{reason}");
+}
+
+#[test]
+fn what_the_agent_wrote_in_a_shell_is_work_although_the_checks_format_it() {
+    let format = "grep -q '  $' htmlcov/data.py && sed -i 's/ *$//' htmlcov/data.py; true";
+    let sandbox = checked(format);
+    sandbox.write("htmlcov/data.py", "BAD  \n");
+    let reason = stop(&sandbox, "finished").expect("a file of the work is wrong");
+    assert!(reason.contains("htmlcov/data.py"), "{reason}");
+    assert_eq!(sandbox.read("htmlcov/data.py"), "BAD\n");
 }
 
 #[test]

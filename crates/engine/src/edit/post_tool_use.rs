@@ -116,7 +116,7 @@ async fn begin_feedback(
     // Recorded before it is read, so that the Stop reports a file that cannot be read.
     if let Some(path) = RelPath::below(&project.root, file).filter(|path| project.has_sensor(path))
     {
-        engine.ledger().session(&call.input.session_id).record_write(&project.root, &path);
+        engine.ledger().session(&call.input.session_id).record_edit(&project.root, &path);
     }
     if !edit.is_kept() {
         return EditOutcome::Answered(None);

@@ -111,6 +111,8 @@ struct TaskWait {
 #[derive(Debug, Default)]
 struct SessionRoot {
     written: BTreeSet<RelPath>,
+    /// Those that tools wrote, and no shell command.
+    edited: BTreeSet<RelPath>,
     is_written_cut: bool,
     /// The last text of each path that a hook of the session saw.
     texts: BTreeMap<RelPath, TextId>,
@@ -242,6 +244,20 @@ impl SessionState {
         } else {
             of_root.is_written_cut = true;
         }
+    }
+
+    /// Records that a tool of the session wrote a file.
+    pub(crate) fn record_edit(&mut self, root: &Path, path: &RelPath) {
+        self.record_write(root, path);
+        let of_root = self.root_state(root);
+        if of_root.written.contains(path) {
+            of_root.edited.insert(path.clone());
+        }
+    }
+
+    /// The files of a root that tools of the session wrote.
+    pub(crate) fn edited(&self, root: &Path) -> BTreeSet<RelPath> {
+        self.roots.get(root).map(|state| state.edited.clone()).unwrap_or_default()
     }
 
     /// The files of a root that the session wrote, and whether there were more.

@@ -17,6 +17,8 @@ use moai_loops::state::LoopState;
 pub(crate) struct CheckOutputs {
     /// In earlier runs.
     known: BTreeSet<RelPath>,
+    /// Files that tools of the session wrote: they are work, whatever the checks do with them.
+    edited: BTreeSet<RelPath>,
     before: Option<Arc<FilesBeforeRun>>,
 }
 
@@ -37,7 +39,7 @@ impl FilesBeforeRun {
 
 impl CheckOutputs {
     /// Those of the loop's earlier Stops, and those of a run that begins with these files. Files that the session
-    /// wrote itself are excluded.
+    /// wrote since are excluded.
     pub(super) fn of_loop(
         call: &HookCall<'_>,
         state: &LoopState,
@@ -48,9 +50,10 @@ impl CheckOutputs {
         let known = session.known_outputs.as_ref().filter(|it| it.loop_id == state.id);
         let mut known = known.map(|it| it.files.clone()).unwrap_or_default();
         let (written, _) = session.written(&call.project.root);
+        let edited = session.edited(&call.project.root);
         drop(ledger);
         known.retain(|path| !written.contains(path));
-        Self { known, before: None }.of_next_run(files)
+        Self { known, edited, before: None }.of_next_run(files)
     }
 
     /// The same for a run that begins with these files.
@@ -59,7 +62,35 @@ impl CheckOutputs {
         let tracked_folders = snapshot.tracked_folders().into_iter().map(str::to_owned).collect();
         let before = FilesBeforeRun { snapshot: snapshot.clone(), tracked_folders };
         let known = self.known.into_iter().filter(|path| before.may_be_output(path)).collect();
-        Self { known, before: Some(Arc::new(before)) }
+        Self { known, edited: self.edited, before: Some(Arc::new(before)) }
+    }
+
+    /// The same with further files of earlier runs.
+    pub(super) fn with(mut self, made: &BTreeSet<RelPath>) -> Self {
+        self.known.extend(made.iter().cloned());
+        self
+    }
+
+    /// The files of before the run that the checks wrote again: an earlier run may have made them, also one that
+    /// the agent started.
+    pub(super) fn rewritten(&self, now: &Result<TreeSnapshot, Gap>) -> BTreeSet<RelPath> {
+        let (Some(before), Ok(now)) = (&self.before, now) else { return BTreeSet::new() };
+        let is_rewritten = |path: &&RelPath| {
+            let stamps = before.snapshot.stamps.of_file(path).zip(now.stamps.of_file(path));
+            stamps.is_some_and(|(old, new)| new != old && !new.is_moved_since(old))
+                && before.may_be_output(path)
+                && !self.edited.contains(*path)
+        };
+        before.snapshot.tree.nodes.keys().filter(is_rewritten).cloned().collect()
+    }
+
+    /// Adds the files that the checks wrote again as they were.
+    pub(super) fn add_equal(&mut self, now: &Result<TreeSnapshot, Gap>) {
+        let (Some(before), Ok(files)) = (&self.before, now) else { return };
+        let (old, new) = (&before.snapshot.tree.nodes, &files.tree.nodes);
+        let mut equal = self.rewritten(now);
+        equal.retain(|path| old.get(path) == new.get(path));
+        self.known.extend(equal);
     }
 
     /// True if the checks made a file of these, or took one of theirs away.
@@ -75,7 +106,8 @@ impl CheckOutputs {
                 && !tree.omitted.contains_key(path.as_str())
                 && before.may_be_output(path)
         };
-        self.known.contains(path) || self.before.as_ref().is_some_and(is_new)
+        let is_made = self.known.contains(path) || self.before.as_ref().is_some_and(is_new);
+        is_made && !self.edited.contains(path)
     }
 
     /// Takes those out of `files` that may be outputs, because every run left them in another form.

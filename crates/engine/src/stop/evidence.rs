@@ -111,6 +111,11 @@ pub(crate) async fn measure_work(
     let outputs = CheckOutputs::of_loop(call, state, &before);
     let first =
         measure_once(call, state, schedule, MeasurementInput { passed, scripts, outputs }).await;
+    let (before, mut first) = match without_outputs(call, state, schedule, &first).await {
+        Some(second) => (first.work.tree, second),
+        None => (before, first),
+    };
+    first.outputs.add_equal(&first.work.tree);
     let changed = WorkDifference::find(call, &before, &first.work.tree, &first.outputs);
     if changed.is_empty() {
         first.outputs.keep(call, state, &first.work.tree);
@@ -135,6 +140,30 @@ pub(crate) async fn measure_work(
         add_readings(&mut second.evidence, vec![reading], Vec::new());
     }
     second
+}
+
+/// A further measurement if the first one is not clean because of files that the checks wrote again, such as
+/// reports of a run that the agent started: without them, if that run writes them again, too. `None`: the first
+/// one stands.
+async fn without_outputs(
+    call: &HookCall<'_>,
+    state: &LoopState,
+    schedule: StopSchedule,
+    first: &WorkMeasurement,
+) -> Option<WorkMeasurement> {
+    let rewritten = first.outputs.rewritten(&first.work.tree);
+    let evidence = &first.evidence;
+    let is_named = evidence.findings.iter().any(|finding| rewritten.contains(&finding.path))
+        || evidence.skipped.iter().any(|it| rewritten.iter().any(|path| path.as_str() == it.path));
+    if !is_named || evidence.verdict() == Verdict::Clean {
+        return None;
+    }
+    tracing::info!(?rewritten, id = state.id, "the work is measured without what the checks made");
+    let outputs = first.outputs.clone().of_next_run(&first.work.tree).with(&rewritten);
+    let (passed, scripts) = (CheckReadings::new(), first.scripts.clone());
+    let input = MeasurementInput { passed, scripts, outputs };
+    let second = measure_once(call, state, schedule, input).await;
+    second.outputs.rewritten(&second.work.tree).is_superset(&rewritten).then_some(second)
 }
 
 /// Input of one measurement.

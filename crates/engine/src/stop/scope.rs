@@ -101,7 +101,9 @@ fn files_of_work(
     let mut scope = changed_files(project, work.commit.as_deref());
     let outputs = hidden_search.new_outputs(&scope.files);
     scope.files.retain(|path| !outputs.contains(path));
-    let written = hidden_search.differing_files(work.written, &scope.files);
+    let mut written = work.written;
+    written.retain(|path| !outputs.contains(path));
+    let written = hidden_search.differing_files(written, &scope.files);
     scope.files.extend(written);
     let deleted = hidden_search.reveal(&mut scope, &|_| true);
     if scope.files.is_empty() && scope.skipped.is_empty() && !is_compared {
@@ -135,9 +137,9 @@ fn files_of_work(
     }
     unchanged.retain(|path| scope.files.binary_search(path).is_err() && is_in_tree(project, path));
     scope.files.extend(unchanged.iter().cloned());
-    let measured: BTreeSet<&RelPath> = scope.files.iter().collect();
+    let known: BTreeSet<&RelPath> = scope.files.iter().chain(&outputs).collect();
     scope.related_programs =
-        related.others.into_iter().filter(|path| !measured.contains(path)).collect();
+        related.others.into_iter().filter(|path| !known.contains(path)).collect();
     scope.dependents = UntouchedDependents { files: unchanged, affected };
     let configuration = std::mem::take(&mut scope.configuration);
     let base = hidden_search.base.clone().filter(|_| is_compared);
