@@ -2,11 +2,11 @@
 //! child or a worker, and an environment variable, an argument or the runtime marks the other process.
 
 use super::blocks::statements;
-use super::facts::{SourceSide, is_function, normal};
+use super::facts::{SourceSide, attributes, is_function, normal};
 use moai_scan::syntax::SyntaxNode;
 
 /// Which process reaches a statement of a test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ReachingProcess {
     /// A child that the same file starts.
     Child,
@@ -49,7 +49,8 @@ const QUESTIONS: &[&str] = &[
     "process.env[",
 ];
 /// Arguments of the program, those that every program has left out.
-const ARGUMENTS: &[&str] = &["env::args", "os.Args", "process.argv", "sys.argv"];
+const ARGUMENTS: &[&str] =
+    &["env::args", "flag.Arg", "flag.Bool(", "flag.String(", "os.Args", "process.argv", "sys.argv"];
 const USUAL_ARGUMENTS: &[&str] =
     &["os.Args[0]", "process.argv[0]", "process.argv[1]", "sys.argv[0]"];
 /// What a runtime says about a worker, and about the process that started it.
@@ -71,10 +72,24 @@ const STARTS: &[&str] = &[
 const USUAL: &[&str] =
     &["CI", "HOME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "TERM", "TMPDIR", "USER"];
 
+/// Calls of functions are followed back this far.
+const CALLERS_MAX: usize = 3;
+
 pub(super) fn reaching(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> ReachingProcess {
+    reaching_within(side, node, CALLERS_MAX)
+}
+
+fn reaching_within(side: &SourceSide<'_>, node: SyntaxNode<'_>, callers: usize) -> ReachingProcess {
     let asked = questions(node);
     let Some(marked) = asked.iter().find(|it| it.is_set) else {
-        return if asked.is_empty() { ReachingProcess::Any } else { ReachingProcess::Unasked };
+        let calls = calls_around(side, node);
+        let of_calls = calls.iter().map(|call| match callers {
+            0 => ReachingProcess::Any,
+            _ => reaching_within(side, *call, callers - 1),
+        });
+        // Of several calls the most accessible one counts.
+        let alone = if asked.is_empty() { ReachingProcess::Any } else { ReachingProcess::Unasked };
+        return of_calls.max().unwrap_or(alone);
     };
     let setters = setters(side, marked.name);
     // A test may set the variable for the child that it starts, where the tests do not see it.
@@ -87,6 +102,29 @@ pub(super) fn reaching(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> ReachingP
     let is_handed_on =
         || is_of_runtime(marked.name) || !setters.is_empty() || is_handed_on(text, marked.name);
     if is_started && is_handed_on() { ReachingProcess::Child } else { ReachingProcess::Asked }
+}
+
+/// The calls of the function around a node, if nothing else can call it.
+fn calls_around<'t>(side: &SourceSide<'t>, node: SyntaxNode<'_>) -> Vec<SyntaxNode<'t>> {
+    let Some(function) = side.function_at(node) else { return Vec::new() };
+    let name = function.name.rsplit('.').next().unwrap_or_default();
+    let is_run =
+        ["Test", "Benchmark", "Example", "Fuzz", "test"].iter().any(|it| name.starts_with(it))
+            || name == "init"
+            || attributes(function.node).iter().any(|it| it.text().contains("test"));
+    if is_run {
+        return Vec::new();
+    }
+    let (mut calls, mut mentions) = (Vec::new(), 0);
+    side.root.walk(&mut |node| {
+        mentions += usize::from(node.kind().ends_with("identifier") && node.text() == name);
+        let is_call = matches!(node.kind(), "call" | "call_expression");
+        calls.extend(Some(node).filter(|_| {
+            is_call && node.field("function").is_some_and(|called| called.text() == name)
+        }));
+        true
+    });
+    if mentions == calls.len() + 1 { calls } else { Vec::new() }
 }
 
 /// True if only a worker reaches a statement.
@@ -263,10 +301,8 @@ fn question(node: SyntaxNode<'_>, holds: bool) -> Option<ProcessQuestion<'_>> {
     match (node.kind(), children.as_slice()) {
         ("parenthesized_expression", [inner]) => question(*inner, holds),
         ("not_operator", [inner]) => question(*inner, !holds),
-        ("unary_expression" | "prefix_unary_expression", [inner])
-            if node.text().starts_with('!') =>
-        {
-            question(*inner, !holds)
+        ("unary_expression" | "prefix_unary_expression", [inner]) => {
+            question(*inner, node.text().starts_with('!') != holds)
         }
         ("let_condition", _) => {
             let (value, pattern) = node.field("value").zip(node.field("pattern"))?;
@@ -292,7 +328,8 @@ fn question(node: SyntaxNode<'_>, holds: bool) -> Option<ProcessQuestion<'_>> {
             }
         }
         ("identifier", _) => {
-            plain_question(node, holds).or_else(|| question(value_of(node)?, holds))
+            let value = value_of(node).and_then(|value| question(value, holds));
+            value.or_else(|| name_question(node, holds))
         }
         _ => plain_question(node, holds),
     }
@@ -361,12 +398,12 @@ fn value_question<'t>(
     is_one: bool,
 ) -> Option<ProcessQuestion<'t>> {
     let is_absent = patterns.iter().any(|it| is_absence(it.text()));
-    let value = value_of(value).filter(|_| value.kind() == "identifier").unwrap_or(value);
-    let name = if is_argument(value.text()) {
+    let origin = origin(value);
+    let name = if is_argument(origin.text()) {
         let quoted = patterns.iter().find_map(|it| quoted(it.text()));
         quoted.or_else(|| self::quoted(value.text()))?
     } else {
-        asked_name(value.text())?
+        asked_name(origin.text())?
     };
     Some(ProcessQuestion { name, is_set: is_one != is_absent })
 }
@@ -385,13 +422,37 @@ fn membership<'t>(
 /// The requirement of an expression that is true where its variable or argument is set.
 fn plain_question(node: SyntaxNode<'_>, holds: bool) -> Option<ProcessQuestion<'_>> {
     let text = node.text();
-    let last = text.rsplit('.').next().unwrap_or(text);
-    if is_of_runtime(last) {
-        return Some(ProcessQuestion { name: last, is_set: WORKERS.contains(&last) == holds });
-    }
     let is_negated = [".is_err", ".is_none"].iter().any(|word| text.contains(word));
-    let name = if is_argument(text) { quoted(text) } else { asked_name(text) };
-    Some(ProcessQuestion { name: name?, is_set: is_negated != holds })
+    let origin = origin(node);
+    let name = if is_argument(origin.text()) {
+        quoted(text).or_else(|| quoted(origin.text()))
+    } else {
+        asked_name(origin.text())
+    };
+    let asked = name.map(|name| ProcessQuestion { name, is_set: is_negated != holds });
+    asked.or_else(|| name_question(node, holds))
+}
+
+/// The requirement of what a runtime says about its processes, and of a name taken out of the environment.
+fn name_question(node: SyntaxNode<'_>, holds: bool) -> Option<ProcessQuestion<'_>> {
+    let name = node.text().rsplit('.').next()?;
+    if is_of_runtime(name) {
+        return Some(ProcessQuestion { name, is_set: WORKERS.contains(&name) == holds });
+    }
+    let is_of_environment =
+        node.kind() == "identifier" && value_of(node).is_some_and(|it| it.text() == "process.env");
+    is_of_environment.then_some(ProcessQuestion { name, is_set: holds })
+}
+
+/// An expression, or the value of the variable that it begins with.
+fn origin(node: SyntaxNode<'_>) -> SyntaxNode<'_> {
+    let first = std::iter::successors(Some(node), |it| it.named_children().first().copied()).last();
+    let name = first.filter(|it| it.kind() == "identifier");
+    let value = name.and_then(value_of);
+    // The value of a comparison is another one.
+    let is_plain =
+        |it: &SyntaxNode<'_>| !["=", "!", "||", "&&"].iter().any(|mark| it.text().contains(mark));
+    value.filter(is_plain).unwrap_or(node)
 }
 
 fn is_argument(text: &str) -> bool {

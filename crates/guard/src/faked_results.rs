@@ -144,6 +144,9 @@ fn hit(new: &NewOccurrence<'_, '_>, files: &ParsedFiles<'_>) -> Option<Detection
     if what == EQUAL && may_be && !was_there() {
         return None;
     }
+    if what == EXIT && is_started_script(new.side, files) {
+        return None;
+    }
     let is_new = new.file.before.is_none();
     let is_doubtful = match what {
         EXIT_IF_ASKED => true,
@@ -228,7 +231,9 @@ fn imports_exit(side: &SourceSide<'_>) -> bool {
 
 /// The fault of a call.
 fn faked_call(side: &SourceSide<'_>, node: SyntaxNode<'_>, is_test: bool) -> Option<&'static str> {
-    if is_test && ends_well(side, node) && !keeps_status(side, node) && !is_stopped(node) {
+    let is_harmless =
+        || keeps_status(side, node) || is_stopped(node) || is_of_started_program(side, node);
+    if is_test && ends_well(side, node) && !is_harmless() {
         return match reaching(side, node) {
             ReachingProcess::Child => None,
             ReachingProcess::Asked => Some(EXIT_IF_ASKED),
@@ -259,6 +264,38 @@ fn keeps_status(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     node.text() == "process.exit()"
         && side.root.text().contains("node:test")
         && node.ancestors().any(is_of_hook)
+}
+
+/// True if an exit is in a program that tests start: what no test runner runs, compiles or loads.
+fn is_of_started_program(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
+    let path = side.path.as_str();
+    let function = side.function_at(node).map_or("", |it| it.name.as_str());
+    let is_main = function.rsplit('.').next().is_some_and(|name| matches!(name, "main" | "Main"));
+    let is_below_tests = path.rsplit_once("tests/").is_some_and(|(_, below)| below.contains('/'));
+    match side.language {
+        ScanLanguage::Go => !path.ends_with("_test.go"),
+        ScanLanguage::Rust => is_main && is_below_tests && !path.ends_with("/main.rs"),
+        ScanLanguage::Java | ScanLanguage::CSharp => is_main,
+        _ => false,
+    }
+}
+
+/// True if a script is among the data of tests, and no file loads it.
+fn is_started_script(side: &SourceSide<'_>, files: &ParsedFiles<'_>) -> bool {
+    let path = side.path.as_str();
+    let is_data = path
+        .split('/')
+        .any(|part| matches!(part, "fixtures" | "fixture" | "__fixtures__" | "testdata"));
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let stem = name.split('.').next().unwrap_or(name);
+    let loads = |line: &str| {
+        let is_load = line.contains("require(")
+            || line.trim_start().starts_with("import")
+            || line.contains("import(");
+        is_load && line.contains(&format!("/{stem}"))
+    };
+    let is_script = matches!(side.language, ScanLanguage::JavaScript | ScanLanguage::TypeScript);
+    is_script && is_data && !files.after().any(|it| it.root.text().lines().any(loads))
 }
 
 /// True if an exit of a test ends nothing: the test has replaced the function, or expects the error that

@@ -12,7 +12,12 @@ use moai_scan::syntax::{ScanLanguage, SyntaxNode};
 
 pub(super) fn tests<'t>(side: &SourceSide<'t>, classes: &TestClasses<'t>) -> Vec<TestNode<'t>> {
     let is_collected = is_collected(side.path);
-    if !is_collected && !classes.of_file(side.path).any(|it| classes.is_inherited(it.name)) {
+    let is_used = || {
+        let mut own = classes.of_file(side.path);
+        own.any(|it| classes.is_inherited(it.name))
+            || classes.imports_of(side.path).next().is_some()
+    };
+    if !is_collected && !is_used() {
         return Vec::new();
     }
     let around = ClassContext {
@@ -44,6 +49,16 @@ pub(super) struct TestClasses<'t> {
     all: Vec<TestClass<'t>>,
     /// The last names of the bases of collected classes, and of their bases.
     inherited: BTreeSet<&'t str>,
+    /// What collected files import from other modules.
+    imports: Vec<TestImport<'t>>,
+}
+
+/// A name that a collected file imports; runners find tests by imported names, too.
+struct TestImport<'t> {
+    /// The last name of the module.
+    module: &'t str,
+    /// `*` for all names.
+    name: &'t str,
 }
 
 impl<'t> TestClasses<'t> {
@@ -51,8 +66,11 @@ impl<'t> TestClasses<'t> {
     where
         't: 's,
     {
-        let mut all = Vec::new();
+        let (mut all, mut imports) = (Vec::new(), Vec::new());
         for side in sides.filter(|it| it.language == ScanLanguage::Python) {
+            if is_collected(side.path) {
+                imports.extend(parts(side.root).into_iter().flat_map(imported));
+            }
             side.root.walk(&mut |node| {
                 let name = node.field("name").filter(|_| node.kind() == "class_definition");
                 let (path, root) = (side.path, side.root);
@@ -61,7 +79,7 @@ impl<'t> TestClasses<'t> {
                 true
             });
         }
-        let mut classes = Self { all, inherited: BTreeSet::new() };
+        let mut classes = Self { all, inherited: BTreeSet::new(), imports };
         let is_heir = |it: &&TestClass<'t>| {
             let decorators = it.node.parent().filter(|it| it.kind() == "decorated_definition");
             let is_skipped = decorators.is_some_and(|it| {
@@ -90,6 +108,12 @@ impl<'t> TestClasses<'t> {
 
     fn of_file(&self, path: &RelPath) -> impl Iterator<Item = &TestClass<'t>> {
         self.all.iter().filter(move |it| it.path == path)
+    }
+
+    /// The names of a file that collected files import.
+    fn imports_of(&self, path: &RelPath) -> impl Iterator<Item = &'t str> {
+        let stem = path.as_str().rsplit('/').next().unwrap_or_default().split('.').next();
+        self.imports.iter().filter(move |it| Some(it.module) == stem).map(|it| it.name)
     }
 
     /// True if a collected class has a base of this name, as far as the files show.
@@ -132,6 +156,18 @@ fn bases(class: SyntaxNode<'_>) -> impl Iterator<Item = &str> {
         // `Base[int]`
         base.field("value").unwrap_or(base).text()
     })
+}
+
+/// `from module import name`
+fn imported(statement: SyntaxNode<'_>) -> Vec<TestImport<'_>> {
+    let module =
+        statement.field("module_name").filter(|_| statement.kind() == "import_from_statement");
+    let Some(module) = module else { return Vec::new() };
+    let names = parts(statement).into_iter().filter(|it| *it != module);
+    let module = last_name(module.text());
+    names
+        .map(|name| TestImport { module, name: name.field("name").unwrap_or(name).text() })
+        .collect()
 }
 
 fn last_name(path: &str) -> &str {
@@ -256,7 +292,8 @@ impl<'t> Collection<'_, 't> {
                 }
                 "function_definition"
                     if name.starts_with("test")
-                        && (around.is_case || self.is_collected && around.names.is_empty()) =>
+                        && (around.is_case
+                            || around.names.is_empty() && self.is_found_by_name(name)) =>
                 {
                     if decorators.is_empty() {
                         own.marks.extend(never_run(definition, around.is_plain_case));
@@ -277,13 +314,21 @@ impl<'t> Collection<'_, 't> {
         }
     }
 
+    /// True if runners see a name at the top of the file, there or where it is imported.
+    fn is_found_by_name(&self, name: &str) -> bool {
+        let mut imports = self.classes.imports_of(self.side.path);
+        self.is_collected || imports.any(|it| it == "*" || it == name)
+    }
+
     /// True if runners run the tests of a class, or those of a class that inherits them.
     fn runs(&self, class: SyntaxNode<'t>, around: &ClassContext) -> bool {
         let Some(class) = self.classes.of_file(self.side.path).find(|it| it.node == class) else {
             return false;
         };
-        let is_reached = self.is_collected
-            && (around.is_case || around.names.is_empty() && !is_removed(class.name, class.root));
+        let is_found = around.names.is_empty()
+            && self.is_found_by_name(class.name)
+            && !is_removed(class.name, class.root);
+        let is_reached = around.is_case || is_found;
         self.classes.is_inherited(class.name) || is_reached && self.classes.is_case(class)
     }
 }
