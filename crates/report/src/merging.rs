@@ -5,7 +5,10 @@ use std::fmt::Write as _;
 
 use super::agent::truncate_text;
 use super::{count_noun, push_quoted, sanitized_line, sanitized_name};
+use crate::wording::BilingualPhrase;
+use crate::wording::merges as phrases;
 use moai_base::limits::{MERGE_FILES_NAMED_MAX, MERGE_TASK_CHARS_MAX};
+use moai_loops::framework::MessageLanguage;
 
 /// Reason why a loop gets no branch of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -138,48 +141,45 @@ pub fn way_back(branch: &str, has_branch: bool, other: &OtherHead) -> String {
 
 /// The task, for the agent.
 #[must_use]
-pub fn merge_task(branch: &str, base: &str, task: &MergeTask<'_>) -> String {
-    let mut text = format!("Everything is clean, but {branch} is not merged into {base} yet.\n");
+pub fn merge_task(
+    language: MessageLanguage,
+    branch: &str,
+    base: &str,
+    task: &MergeTask<'_>,
+) -> String {
+    let mut text = phrases::NOT_MERGED.with(language, &[branch, base]) + "\n";
+    let line = |phrase: &BilingualPhrase, part: &str| phrase.with(language, &[part]) + "\n";
     match task {
         MergeTask::WrongBranch(back) => {
             let _ = writeln!(text, "{back}");
         }
-        MergeTask::Unfinished(what) => {
-            let _ = writeln!(text, "{what} is in progress here: finish or abort it.");
-        }
+        MergeTask::Unfinished(what) => text.push_str(&line(&phrases::UNFINISHED, what)),
         MergeTask::Uncommitted(changed, new) => {
-            text.push_str("Commit the files of this work and give the reason in the message:\n");
+            text.push_str(&line(&phrases::COMMIT_FIRST, ""));
             push_files(&mut text, changed);
             push_files(&mut text, new);
         }
         MergeTask::Conflict(files, newest) => {
-            let _ = writeln!(text, "Both sides changed the same places in:");
+            text.push_str(&line(&phrases::BOTH_CHANGED, ""));
             push_files(&mut text, files);
-            let _ = writeln!(
-                text,
-                "1. git merge {newest}, and understand the intent of each side (git log, git show).\n\
-                 2. Resolve it so that both intents hold; do not drop either.\n\
-                 3. Write tests for both, run all tests, and commit.\n\
-                 The merge is tried again at your next Stop."
-            );
+            let steps = [
+                phrases::CONFLICT_MERGE.with(language, &[newest]),
+                phrases::CONFLICT_RESOLVE.text_in(language).to_owned(),
+                phrases::CONFLICT_TEST.text_in(language).to_owned(),
+                phrases::TRIED_AGAIN.text_in(language).to_owned(),
+            ];
+            let _ = writeln!(text, "{}", steps.join("\n"));
         }
         MergeTask::InTheWay(files) => {
-            let _ = writeln!(
-                text,
-                "{base} now has files at the paths of these untracked files; move yours aside \
-                 without losing their content:"
-            );
+            text.push_str(&line(&phrases::IN_THE_WAY, base));
             push_files(&mut text, files);
         }
         MergeTask::ChecksFailed(said) => {
-            let _ = writeln!(
-                text,
-                "The branch now includes the current {base}, and the checks fail there:\n{said}"
-            );
+            text.push_str(&line(&phrases::CHECKS_FAIL, base));
+            let _ = writeln!(text, "{said}");
         }
         MergeTask::Refused(said) => {
-            let _ =
-                writeln!(text, "Git or a git hook of the project refused the merge; their output:");
+            text.push_str(&line(&phrases::REFUSED, ""));
             push_quoted(&mut text, said);
         }
     }
@@ -219,6 +219,7 @@ mod tests {
     #[test]
     fn a_conflict_names_the_files_and_what_to_do() {
         let text = merge_task(
+            MessageLanguage::English,
             "gulf/auto-1-ab",
             "main",
             &MergeTask::Conflict(&["a.py".to_owned()], "main"),
@@ -237,7 +238,8 @@ mod tests {
     #[test]
     fn many_files_are_counted() {
         let files: Vec<String> = (0..=MERGE_FILES_NAMED_MAX).map(|it| format!("f{it}")).collect();
-        let text = merge_task("b", "main", &MergeTask::Uncommitted(&files, &[]));
+        let english = MessageLanguage::English;
+        let text = merge_task(english, "b", "main", &MergeTask::Uncommitted(&files, &[]));
         assert!(text.ends_with("… and 1 more file"), "{text}");
     }
 }

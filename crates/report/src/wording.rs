@@ -108,6 +108,7 @@ macro_rules! phrases {
 
 pub(crate) mod approvals;
 pub(crate) mod endings;
+pub(crate) mod merges;
 mod particles;
 pub(crate) mod pipelines;
 pub(crate) mod statuses;
@@ -691,6 +692,7 @@ phrases!(PIPELINES {
 mod tests {
     use super::approvals::APPROVALS;
     use super::endings::ENDINGS;
+    use super::merges::MERGES;
     use super::pipelines::COURSE;
     use super::statuses::STATUSES;
     use super::worktrees::WORKTREES;
@@ -714,7 +716,7 @@ mod tests {
     fn every_phrase_exists_in_both_languages_with_the_same_parts() {
         let tables = [
             EDITS, STARTS, REASONS, ENDS, SPENDING, LOSSES, MEMORIES, PIPELINES, APPROVALS, COURSE,
-            ENDINGS, STATUSES, WORKTREES,
+            ENDINGS, MERGES, STATUSES, WORKTREES,
         ];
         for (name, phrase) in tables.into_iter().flatten() {
             let (english, korean) = (phrase.english, phrase.korean);

@@ -569,8 +569,8 @@ impl BranchMerge {
     }
 
     fn task(&self, task: &MergeTask<'_>) -> MergeHalt {
-        let LoopBranch { name, base, .. } = &self.branch;
-        MergeHalt::End(BranchMergeResult::Task(words::merge_task(name, base, task)))
+        let LoopBranch { name, base, language, .. } = &self.branch;
+        MergeHalt::End(BranchMergeResult::Task(words::merge_task(*language, name, base, task)))
     }
 }
 

@@ -16,6 +16,7 @@ use moai_host::git::{foreign_commits, hidden_work};
 use moai_host::programs::CommandOutcome;
 use moai_host::store::loops::LoopQuery;
 use moai_loops::charter::Charter;
+use moai_loops::framework::MessageLanguage;
 use moai_loops::state::LoopState;
 use moai_report::merging::{self as words, BranchRefusal, OtherHead};
 use moai_report::pipeline_worktrees::WorktreeHeads;
@@ -31,6 +32,8 @@ pub(crate) struct LoopBranch {
     pub(crate) base: String,
     /// Creation time in milliseconds since the epoch; newer untracked files belong to the loop.
     pub(crate) created_ms: u64,
+    /// The language of the tasks before its merge.
+    pub(crate) language: MessageLanguage,
 }
 
 /// Creates the branch `name` from `base`, or from the current branch, and checks it out. Keeps uncommitted
@@ -50,7 +53,8 @@ pub(crate) async fn create_branch(
     let run = run_git(project, &project.root, &arguments).await;
     // Git reports a failed switch also when only the hook that runs after it failed.
     if run.outcome == CommandOutcome::Passed || is_checked_out(project, name).await {
-        return Ok(LoopBranch { name: name.to_owned(), base, created_ms: now_ms });
+        let language = MessageLanguage::default();
+        return Ok(LoopBranch { name: name.to_owned(), base, created_ms: now_ms, language });
     }
     Err(words::branch_refusal(&BranchRefusal::Git(&git_message(&run))))
 }

@@ -23,6 +23,7 @@ use moai_host::processes::is_worked_in;
 use moai_host::programs::CommandOutcome;
 use moai_host::store::loops::{LoopQuery, SaveOutcome};
 use moai_loops::control;
+use moai_loops::framework::MessageLanguage;
 use moai_loops::state::{LoopState, Status};
 use moai_report::pipeline_worktrees::TreeContent;
 use moai_report::workers::{LoopWorker, linked_folder};
@@ -57,7 +58,12 @@ pub(crate) async fn start_workers(
     let mut workers = Vec::new();
     for (id, name) in names {
         let tree = folder.join(id.strip_prefix("loop-").unwrap_or(id));
-        let branch = LoopBranch { name: name.clone(), base: base.clone(), created_ms: now_ms };
+        let branch = LoopBranch {
+            name: name.clone(),
+            base: base.clone(),
+            created_ms: now_ms,
+            language: MessageLanguage::default(),
+        };
         let mut state = make_loop(id, &branch);
         trees.push((tree.clone(), name.clone()));
         let root = root_in(&tree, &project.root, &status.work_tree);

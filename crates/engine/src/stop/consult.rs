@@ -106,7 +106,7 @@ impl<'s> StopConsultation<'s> {
                     let look = closing_look(self.run.call, measured, deadline);
                     self.facts.closing_look = look.await.into();
                 }
-                StopStep::NeedsMerge => self.facts.merge = self.merge().await.into(),
+                StopStep::NeedsMerge => self.facts.merge = Box::pin(self.merge()).await.into(),
                 StopStep::NeedsCheckpoint => {
                     self.facts.checkpoint = self.save_checkpoint().await.into();
                 }
@@ -177,7 +177,8 @@ impl<'s> StopConsultation<'s> {
     async fn merge(&self) -> Option<MergeOutcome> {
         let (run, state) = (self.run, self.state);
         let (name, base) = (state.branch.clone()?, state.options.base_branch.clone()?);
-        let branch = LoopBranch { name, base, created_ms: state.created_ms };
+        let branch =
+            LoopBranch { name, base, created_ms: state.created_ms, language: state.language() };
         let result = branch_merge::merge_loop_branch(
             run.call.engine,
             &run.call.project,

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 use crate::branches::branch_merge::*;
 use crate::branches::loop_branch::{branch_name, create_branch};
 use crate::test_project::TestProject;
+use moai_loops::framework::MessageLanguage;
 
 const NAME: &str = "gulf/auto-1-ab";
 
@@ -76,7 +77,9 @@ async fn a_branch_starts_at_head_with_the_uncommitted_changes() {
     place.write("a", "open\n");
     let project = place.project(&place.root());
     let branch = create_branch(&project, NAME, None, 7).await.unwrap();
-    assert_eq!(branch, LoopBranch { name: NAME.into(), base: "main".into(), created_ms: 7 });
+    let language = MessageLanguage::English;
+    let expected = LoopBranch { name: NAME.into(), base: "main".into(), created_ms: 7, language };
+    assert_eq!(branch, expected);
     assert_eq!(place.git(&["branch", "--show-current"]), NAME);
     assert_eq!(place.read("a").unwrap(), "open\n");
     assert_eq!(branch_name("loop-0a1b2c3d", 1_700_000_000_123), "gulf/auto-1700000000-0a1b2c3d");
@@ -200,6 +203,37 @@ async fn a_conflict_is_a_task_and_leaves_all_work_trees_unchanged() {
     assert_eq!(merged(&place, &branch).await, BranchMergeResult::Merged);
     assert_eq!(place.git(&["show", "main:a"]), "both");
     assert_eq!(place.git(&["show", "main:later"]), "1");
+}
+
+#[tokio::test]
+async fn notes_conflict_with_nothing_and_a_loop_keeps_its_own() {
+    let (place, branch) = working(&[("a", "1\n")]).await;
+    for number in 1..=2 {
+        place.commit(&[
+            ("a", &format!("branch {number}\n")),
+            ("progress.txt", &format!("own {number}\n")),
+        ]);
+    }
+    commit_on_main(&place, "progress.txt", "of another loop\n");
+    assert_eq!(merged(&place, &branch).await, BranchMergeResult::Merged);
+    assert_eq!(place.git(&["show", "main:a"]), "branch 2");
+    assert_eq!(place.git(&["show", "main:progress.txt"]), "own 2", "no other worker is merged");
+    assert_eq!(place.git(&["status", "--porcelain"]), "");
+}
+
+#[tokio::test]
+async fn a_conflict_in_the_work_names_no_notes() {
+    let (place, branch) = working(&[("a", "1\n"), ("progress.txt", "1\n")]).await;
+    place.commit(&[("a", "branch\n"), ("progress.txt", "own\n")]);
+    let folder = place.top().join("beside");
+    place.git(&["worktree", "add", "-q", folder.to_str().unwrap(), "main"]);
+    fs::write(folder.join("a"), "main\n").unwrap();
+    fs::write(folder.join("progress.txt"), "other\n").unwrap();
+    place.git_in(&folder, &["commit", "-q", "-a", "-m", "meanwhile"]);
+    let korean = LoopBranch { language: MessageLanguage::Korean, ..branch };
+    let task = task_of(merged(&place, &korean).await);
+    assert!(task.contains("\n  a\n") && !task.contains("progress.txt"), "{task}");
+    assert!(task.contains("아직 main에 병합되지 않았습니다"), "{task}");
 }
 
 #[tokio::test]
@@ -351,7 +385,8 @@ async fn merges_in_one_repository_run_one_at_a_time() {
         place.git_in(&tree, &["add", "-A"]);
         place.git_in(&tree, &["commit", "-q", "-m", "work"]);
         let (project, engine) = (place.project(&tree), Arc::clone(&place.engine));
-        let branch = LoopBranch { name, base: "main".to_owned(), created_ms: 0 };
+        let language = MessageLanguage::English;
+        let branch = LoopBranch { name, base: "main".to_owned(), created_ms: 0, language };
         merges.push(tokio::spawn(async move {
             let (measured, passing) =
                 (measured(&engine, &project).await, passing(&engine, &project));
