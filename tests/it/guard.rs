@@ -42,6 +42,26 @@ fn guard(sandbox: &Sandbox, more: &[&str]) -> (u8, Vec<String>) {
 }
 
 #[test]
+fn examples_that_a_manifest_switches_off_are_looked_for_in_all_modules() {
+    let sandbox = Sandbox::new();
+    let manifest = "[package]\nname = \"x\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
+    sandbox.write("Cargo.toml", manifest);
+    sandbox.write("src/lib.rs", "pub mod outer;\n");
+    sandbox.write("src/outer.rs", "pub mod inner;\n");
+    sandbox.write("src/outer/inner.rs", "/// One.\npub fn one() {}\n");
+    sandbox.commit();
+    let switched_off = format!("{manifest}\n[lib]\ndoctest = false\n");
+    sandbox.write("Cargo.toml", &switched_off);
+    assert_eq!(guard(&sandbox, &[]), (0, Vec::new()));
+    sandbox.write("Cargo.toml", manifest);
+    let example = "/// ```\n/// x::outer::inner::one();\n/// ```\npub fn one() {}\n";
+    sandbox.write("src/outer/inner.rs", example);
+    sandbox.commit();
+    sandbox.write("Cargo.toml", &switched_off);
+    assert_eq!(guard(&sandbox, &[]), (1, vec!["error G12 Cargo.toml".to_owned()]));
+}
+
+#[test]
 fn a_deleted_test_is_found_in_the_work_tree_the_index_and_commits() {
     let sandbox = project();
     let base = git(&sandbox, &["rev-parse", "HEAD"]);
