@@ -54,7 +54,7 @@ const ARGUMENTS: &[&str] =
 const USUAL_ARGUMENTS: &[&str] =
     &["os.Args[0]", "process.argv[0]", "process.argv[1]", "sys.argv[0]"];
 /// What a runtime says about a worker, and about the process that started it.
-const WORKERS: &[&str] = &["isWorker"];
+const WORKERS: &[&str] = &["isWorker", "parentPort", "workerData"];
 const STARTERS: &[&str] = &["isMainThread", "isMaster", "isPrimary"];
 /// Functions that start a program or a worker.
 const STARTS: &[&str] = &[
@@ -132,6 +132,20 @@ pub(super) fn is_of_worker(node: SyntaxNode<'_>) -> bool {
     questions(node).iter().any(|it| it.is_set && is_of_runtime(it.name))
 }
 
+/// True if a statement of Go is reached only where the tests have passed.
+pub(super) fn follows_success(node: SyntaxNode<'_>) -> bool {
+    requirements(node).iter().any(|required| match required {
+        ReachingCondition::Condition { node, holds: true } => {
+            let sides = node.field("left").zip(node.field("right"));
+            operator(*node) == Some("==")
+                && sides.is_some_and(|(left, right)| {
+                    right.text() == "0" && origin(left).text().ends_with(".Run()")
+                })
+        }
+        _ => false,
+    })
+}
+
 /// True if a statement is reached only where its module of JavaScript is the program.
 pub(super) fn is_of_main_part(node: SyntaxNode<'_>) -> bool {
     let asks = ["require.main", "import.meta.main", "import.meta.url"];
@@ -186,9 +200,7 @@ fn requirements(node: SyntaxNode<'_>) -> Vec<ReachingCondition<'_>> {
             }
             "block" | "statement_block" | "statement_list" | "module" | "program" => {
                 let before = around.named_children().into_iter().take_while(|it| *it != inner);
-                let ending = before.filter_map(ending_condition);
-                found
-                    .extend(ending.map(|node| ReachingCondition::Condition { node, holds: false }));
+                found.extend(before.filter_map(required_by_ending));
             }
             _ => found.extend(required_by_case(around)),
         }
@@ -197,21 +209,36 @@ fn requirements(node: SyntaxNode<'_>) -> Vec<ReachingCondition<'_>> {
     found
 }
 
-/// The condition of an `if` that leaves its function when it holds.
-fn ending_condition(node: SyntaxNode<'_>) -> Option<SyntaxNode<'_>> {
+/// Starts of statements that leave a function or its test.
+const LEAVES: &[&str] =
+    &["return", "t.Skip", "raise ", "throw ", "self.skipTest(", "pytest.skip(", "t.skip("];
+
+/// What follows an `if` that leaves its function when it holds, or a `let` with such an `else`.
+fn required_by_ending(node: SyntaxNode<'_>) -> Option<ReachingCondition<'_>> {
     let node = match node.kind() {
         "expression_statement" => node.named_children().first().copied()?,
         _ => node,
     };
-    if !matches!(node.kind(), "if_statement" | "if_expression")
-        || node.field("alternative").is_some()
-    {
-        return None;
+    let alternative = node.field("alternative");
+    match node.kind() {
+        "if_statement" | "if_expression" if alternative.is_none() => {
+            node.field("consequence").filter(|it| leaves(*it))?;
+            let node = node.field("condition")?;
+            Some(ReachingCondition::Condition { node, holds: false })
+        }
+        "let_declaration" => {
+            alternative.filter(|it| leaves(*it))?;
+            let (value, pattern) = node.field("value").zip(node.field("pattern"))?;
+            Some(ReachingCondition::Value { value, patterns: vec![pattern], is_one: true })
+        }
+        _ => None,
     }
-    let consequence = node.field("consequence")?;
-    let last = statements(consequence).pop();
-    let is_return = |node: SyntaxNode<'_>| node.text().starts_with("return");
-    node.field("condition").filter(|_| is_return(consequence) || last.is_some_and(is_return))
+}
+
+fn leaves(block: SyntaxNode<'_>) -> bool {
+    let last = statements(block).pop();
+    let is_end = |it: SyntaxNode<'_>| LEAVES.iter().any(|start| it.text().starts_with(start));
+    is_end(block) || last.is_some_and(is_end)
 }
 
 const CASES: &[&str] = &[
@@ -297,12 +324,17 @@ fn patterns(case: SyntaxNode<'_>) -> Vec<SyntaxNode<'_>> {
 
 /// A condition's requirement on the process, if it must or must not hold.
 fn question(node: SyntaxNode<'_>, holds: bool) -> Option<ProcessQuestion<'_>> {
+    question_within(node, holds, CALLERS_MAX)
+}
+
+/// The same, through so many functions that the condition calls.
+fn question_within(node: SyntaxNode<'_>, holds: bool, calls: usize) -> Option<ProcessQuestion<'_>> {
     let children = node.named_children();
     match (node.kind(), children.as_slice()) {
-        ("parenthesized_expression", [inner]) => question(*inner, holds),
-        ("not_operator", [inner]) => question(*inner, !holds),
+        ("parenthesized_expression", [inner]) => question_within(*inner, holds, calls),
+        ("not_operator", [inner]) => question_within(*inner, !holds, calls),
         ("unary_expression" | "prefix_unary_expression", [inner]) => {
-            question(*inner, node.text().starts_with('!') != holds)
+            question_within(*inner, node.text().starts_with('!') != holds, calls)
         }
         ("let_condition", _) => {
             let (value, pattern) = node.field("value").zip(node.field("pattern"))?;
@@ -314,12 +346,16 @@ fn question(node: SyntaxNode<'_>, holds: bool) -> Option<ProcessQuestion<'_>> {
                 in_order.or_else(|| value_question(*right, &[*left], is_one))
             };
             match operator(node)? {
-                "&&" | "and" => {
-                    joined_question(question(*left, holds), question(*right, holds), holds)
-                }
-                "||" | "or" => {
-                    joined_question(question(*left, holds), question(*right, holds), !holds)
-                }
+                "&&" | "and" => joined_question(
+                    question_within(*left, holds, calls),
+                    question_within(*right, holds, calls),
+                    holds,
+                ),
+                "||" | "or" => joined_question(
+                    question_within(*left, holds, calls),
+                    question_within(*right, holds, calls),
+                    !holds,
+                ),
                 "==" | "===" => equality(holds),
                 "!=" | "!==" => equality(!holds),
                 "in" => membership(*left, *right, holds),
@@ -328,11 +364,36 @@ fn question(node: SyntaxNode<'_>, holds: bool) -> Option<ProcessQuestion<'_>> {
             }
         }
         ("identifier", _) => {
-            let value = value_of(node).and_then(|value| question(value, holds));
+            let value = value_of(node).and_then(|value| question_within(value, holds, calls));
             value.or_else(|| name_question(node, holds))
         }
+        ("call" | "call_expression", _) => plain_question(node, holds).or_else(|| {
+            let result = result_of(node).filter(|_| calls > 0)?;
+            question_within(result, holds, calls - 1)
+        }),
         _ => plain_question(node, holds),
     }
+}
+
+/// What the function of a call returns, if it does nothing else.
+fn result_of(call: SyntaxNode<'_>) -> Option<SyntaxNode<'_>> {
+    let called = call.field("function").filter(|it| it.kind() == "identifier")?;
+    let root = call.ancestors().last()?;
+    let is_called = |it: &SyntaxNode<'_>| {
+        is_function(*it) && it.field("name").is_some_and(|name| name.text() == called.text())
+    };
+    let named = || root.descendants().into_iter().find(is_called);
+    let function = value_of(called).filter(|it| is_function(*it)).or_else(named)?;
+    let body = function.field("body")?;
+    if !matches!(body.kind(), "block" | "statement_block") {
+        return Some(body);
+    }
+    let all = statements(body);
+    let [one] = all.as_slice() else { return None };
+    let is_statement = matches!(one.kind(), "return_statement" | "expression_statement");
+    let value = if is_statement { one.named_children().first().copied()? } else { *one };
+    let is_list = value.kind() == "expression_list";
+    if is_list { value.named_children().first().copied() } else { Some(value) }
 }
 
 /// The requirement of two conditions, of which both count or one is enough.
@@ -402,6 +463,8 @@ fn value_question<'t>(
     let name = if is_argument(origin.text()) {
         let quoted = patterns.iter().find_map(|it| quoted(it.text()));
         quoted.or_else(|| self::quoted(value.text()))?
+    } else if WORKERS.contains(&value.text()) {
+        value.text()
     } else {
         asked_name(origin.text())?
     };

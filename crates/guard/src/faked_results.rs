@@ -2,7 +2,7 @@
 //! that is always true, a clock or random source replaced in non-test code, a replaced test runner.
 
 use super::blocks::{is_class, statements};
-use super::child_exits::{ReachingProcess, reaching};
+use super::child_exits::{ReachingProcess, follows_success, reaching};
 use super::ended_runs;
 use super::facts::{FunctionNode, ParsedFiles, SourceSide, attributes, normal};
 use super::new_occurrences::{NewOccurrence, NodeOccurrence, new_occurrences, occurrences};
@@ -123,6 +123,7 @@ fn hit(new: &NewOccurrence<'_, '_>, files: &ParsedFiles<'_>) -> Option<Detection
     // types.
     let may_be = new.side.language == ScanLanguage::Rust
         || new.side.is_test_at(new.occurrence.node.bytes().start);
+    let is_new = new.file.before.is_none();
     let had_result = |name: &str| files.before().any(|it| ended_runs::had_result(it, name));
     // A result is lost in a function that had one, or that such a function calls.
     let loses_result = || {
@@ -144,10 +145,12 @@ fn hit(new: &NewOccurrence<'_, '_>, files: &ParsedFiles<'_>) -> Option<Detection
     if what == EQUAL && may_be && !was_there() {
         return None;
     }
-    if what == EXIT && is_started_script(new.side, files) {
+    // A new program of Rust below `tests` is a test of its own.
+    let is_new_program =
+        || is_new && new.side.language == ScanLanguage::Rust && name == Some("main");
+    if what == EXIT && (is_new_program() || is_started_script(new.side, files)) {
         return None;
     }
-    let is_new = new.file.before.is_none();
     let is_doubtful = match what {
         EXIT_IF_ASKED => true,
         // If its tests are new as well, nothing that ran before is lost.
@@ -231,8 +234,13 @@ fn imports_exit(side: &SourceSide<'_>) -> bool {
 
 /// The fault of a call.
 fn faked_call(side: &SourceSide<'_>, node: SyntaxNode<'_>, is_test: bool) -> Option<&'static str> {
-    let is_harmless =
-        || keeps_status(side, node) || is_stopped(node) || is_of_started_program(side, node);
+    let is_harmless = || {
+        follows_success(node)
+            || is_after_signal(node)
+            || keeps_status(side, node)
+            || is_stopped(node)
+            || is_of_started_program(side, node)
+    };
     if is_test && ends_well(side, node) && !is_harmless() {
         return match reaching(side, node) {
             ReachingProcess::Child => None,
@@ -305,14 +313,35 @@ fn is_stopped(node: SyntaxNode<'_>) -> bool {
     node.ancestors().any(|around| {
         let from = std::mem::replace(&mut inner, around);
         let head = around.named_children().into_iter().take_while(|it| *it != from);
-        let is_block = matches!(around.kind(), "block" | "statement_block");
         let is_with = around.kind() == "with_statement";
+        let is_block = matches!(
+            around.kind(),
+            "block" | "decorated_definition" | "program" | "statement_block" | "with_statement"
+        );
         let is_expected = |head: &str| {
             head.contains("SystemExit")
                 && ["raises", "assertRaises"].iter().any(|it| head.contains(it))
         };
-        (is_block || is_with)
-            && head.map(SyntaxNode::text).any(|it| replaces_exit(it) || is_with && is_expected(it))
+        // What another test replaces is its own again afterwards.
+        let is_other = |head: &str| {
+            let name = head.split(['(', '.']).next().unwrap_or(head);
+            matches!(name, "context" | "describe" | "it" | "suite" | "test")
+        };
+        let mut texts = head.map(SyntaxNode::text).filter(|it| !is_other(it));
+        is_block && texts.any(|it| replaces_exit(it) || is_with && is_expected(it))
+    })
+}
+
+/// True if a signal to the process leads to an exit.
+fn is_after_signal(node: SyntaxNode<'_>) -> bool {
+    node.ancestors().any(|around| {
+        let text = around.text();
+        around.kind() == "call_expression"
+            && ["process.on(", "process.once("].iter().any(|start| {
+                let rest =
+                    text.strip_prefix(start).map(|it| it.trim_start_matches(['"', '\'', '`']));
+                rest.is_some_and(|it| it.starts_with("SIG"))
+            })
     })
 }
 
