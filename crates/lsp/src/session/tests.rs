@@ -508,13 +508,13 @@ fn lists_files(play: &mut Play, ticket: u64, path: &str, text: &str) -> bool {
     play.ask(ticket, path, text);
     let mut has_listed = false;
     loop {
-        let requests = play.session.take_effects().into_iter().filter_map(|effect| match effect {
+        let request = play.session.take_effects().into_iter().find_map(|effect| match effect {
             SessionEffect::Send(RpcMessage::Request { id: RpcId::Number(id), params, .. }) => {
                 Some((id, params))
             }
             _ => None,
         });
-        let Some((id, params)) = requests.last() else { return has_listed };
+        let Some((id, params)) = request else { return has_listed };
         let arguments = &params["arguments"];
         let body = match arguments[0].as_str() {
             Some("projectInfo") => {
