@@ -102,6 +102,34 @@ fn a_run_with_another_check_script_accepts_no_todo() {
 }
 
 #[test]
+fn a_run_of_weakened_tests_accepts_no_todo() {
+    let sandbox = Sandbox::new();
+    let tests = |mark: &str| {
+        format!(
+            "import unittest\n\n\nclass TestA(unittest.TestCase):\n{mark}    def test_f(self):\n        \
+             from a import f\n        self.assertEqual(f(), 1)\n\n    def test_one(self):\n        \
+             self.assertEqual(int('1'), 1)\n"
+        )
+    };
+    sandbox.write("tests/test_a.py", &tests(""));
+    sandbox.commit();
+    let goal = ["start", "--kind", "small", "--goal", "write a function", "--session", SESSION];
+    assert_eq!(pipeline(&sandbox, &goal).code, 0);
+    let path = plan_path(&sandbox);
+    sandbox.write(
+        &path,
+        "# PLAN: x\n\n### [ ] TODO 1: one\n- [A] `python3 -m unittest discover -s tests`\n",
+    );
+    approve(&sandbox);
+    sandbox.write("a.py", "def f():\n    return 5\n");
+    sandbox.write("tests/test_a.py", &tests("    @unittest.skip('later')\n"));
+    let reason = end(&sandbox, WORKER, &report("TODO-1", "PASS")).expect("its test is skipped");
+    assert!(reason.contains("tests/test_a.py (guard(G02)"), "{reason}");
+    stop(&sandbox);
+    assert!(sandbox.read(&path).contains("### [ ] TODO 1"));
+}
+
+#[test]
 fn a_worker_ends_with_a_report_or_is_held_three_times() {
     let sandbox = approved(PLAN);
     for _ in 0..3 {

@@ -20,9 +20,11 @@ struct CodeQuestion {
 pub(crate) struct CodeQuestions(Vec<CodeQuestion>);
 
 impl CodeQuestions {
-    /// Records a question; `false` if too many are open.
+    /// Records a question; `false` if too many are open. It replaces an abandoned one of its terminal, which
+    /// shows one at a time.
     pub(crate) fn ask(&mut self, subject: &str, terminal: &Path, code: String) -> bool {
         self.drop_old();
+        self.0.retain(|question| question.terminal != terminal);
         if self.0.len() >= CODE_QUESTIONS_MAX {
             return false;
         }
@@ -61,9 +63,22 @@ mod tests {
         assert!(questions.ask("a", here, "QRS234".to_owned()));
         assert!(!questions.answer("a", here, "wrong"));
         assert!(!questions.answer("a", here, "QRS234"), "one try");
-        for _ in 0..CODE_QUESTIONS_MAX {
-            assert!(questions.ask("a", here, "QRS234".to_owned()));
+        for number in 0..CODE_QUESTIONS_MAX {
+            let terminal = PathBuf::from(format!("/dev/pts/{number}"));
+            assert!(questions.ask("a", &terminal, "QRS234".to_owned()));
         }
-        assert!(!questions.ask("a", here, "QRS234".to_owned()));
+        assert!(!questions.ask("a", Path::new("/dev/pts/one-more"), "QRS234".to_owned()));
+    }
+
+    #[test]
+    fn a_new_question_replaces_an_abandoned_one_of_its_terminal() {
+        let mut questions = CodeQuestions::default();
+        let (here, there) = (Path::new("/dev/pts/1"), Path::new("/dev/pts/2"));
+        assert!(questions.ask("a", here, "OLD234".to_owned()));
+        assert!(questions.ask("a", there, "THERE2".to_owned()));
+        assert!(questions.ask("a", here, "NEW234".to_owned()));
+        assert!(questions.answer("a", here, "NEW234"));
+        assert!(!questions.answer("a", here, "OLD234"));
+        assert!(questions.answer("a", there, "THERE2"));
     }
 }

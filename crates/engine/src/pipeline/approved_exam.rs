@@ -1,12 +1,17 @@
 //! The exam that was frozen when a plan was approved: its differences, and its continuation in a later loop.
 
+use std::sync::Arc;
+
+use crate::branches::loop_branch::loop_base_commit;
 use crate::engine::Engine;
 use crate::exam::{self, attributed_differences, is_of_sensors};
+use crate::guard::guard_run::{GuardRunOptions, run_guard};
 use crate::project::Project;
-use moai_base::finding::Severity;
+use crate::stop::check_outputs::CheckOutputs;
+use moai_base::finding::{Finding, Severity};
 use moai_host::store::StoreError;
 use moai_loops::charter::Charter;
-use moai_loops::exam::{AttributedDifferences, ExamDifference, ExamRole};
+use moai_loops::exam::{AttributedDifferences, ExamDifference, ExamRole, TOUCHED};
 
 /// Gives a loop the exam of an earlier one. Returns the names of its checks; `None` if the earlier exam no
 /// longer exists.
@@ -41,6 +46,38 @@ pub(super) async fn all_changes(
 ) -> Vec<String> {
     let AttributedDifferences { own, foreign } = changes(engine, project, charter).await;
     lines_of(&[own, foreign].concat())
+}
+
+/// Weakened tests and checks in the changes since the loop began, one line each. Empty if that is unknown: the
+/// measured Stop reports it.
+pub(super) async fn weakenings(
+    engine: &Arc<Engine>,
+    project: &Project,
+    charter: &Charter,
+) -> Vec<String> {
+    let wanted = GuardRunOptions {
+        base: loop_base_commit(project, charter).await,
+        goal: charter.goal.clone(),
+        known: Vec::new(),
+        threshold: Severity::Error,
+        loop_id: Some(charter.id.clone()),
+        outputs: CheckOutputs::default(),
+    };
+    match run_guard(engine, project, wanted).await {
+        Ok(guarded) => weakening_lines(&guarded.evidence.findings),
+        Err(error) => {
+            tracing::warn!(error, id = charter.id, "the guard did not run at the end of a worker");
+            Vec::new()
+        }
+    }
+}
+
+/// The errors of the guard among some findings, one line each.
+pub(super) fn weakening_lines(findings: &[Finding]) -> Vec<String> {
+    let errors = findings.iter().filter(|it| {
+        it.sensor == moai_guard::SENSOR && it.severity >= Severity::Error && it.code != TOUCHED
+    });
+    errors.map(|it| format!("{} (guard({}): {})", it.path, it.code, it.message)).collect()
 }
 
 async fn changes(engine: &Engine, project: &Project, charter: &Charter) -> AttributedDifferences {
