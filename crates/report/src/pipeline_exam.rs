@@ -3,6 +3,7 @@
 use crate::pipeline::language;
 use crate::sanitized_name;
 use crate::wording;
+use crate::wording::endings;
 use crate::wording::pipelines as course;
 use crate::wording::worktrees as phrases;
 use moai_base::foreign_text::one_line;
@@ -36,6 +37,12 @@ pub fn not_ended(state: &PipelineState, held: &LoopState, session: Option<&str>)
     };
     let owner = sanitized_name(owner.unwrap_or_default());
     phrase.with(language(state), &[&state.id, &held.id, &owner])
+}
+
+/// The refusal to accept changes of the exam while the pipeline has ended.
+#[must_use]
+pub fn refreeze_after_resume(state: &PipelineState) -> String {
+    endings::REFREEZE_AFTER_RESUME.with(language(state), &[&state.id])
 }
 
 /// The refusal if the exam of a pipeline no longer exists.

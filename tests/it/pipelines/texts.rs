@@ -7,6 +7,7 @@ use super::{
 };
 use crate::killed_writes::{daemon, kill};
 use crate::support::{SESSION, Sandbox};
+use crate::terminal;
 
 fn status_text(sandbox: &Sandbox) -> String {
     pipeline(sandbox, &["status"]).stdout
@@ -118,6 +119,11 @@ fn an_end_because_of_weakened_checks_says_so_and_only_a_person_goes_on() {
     let shown = notice(&last);
     assert!(shown.contains("only you can continue it"), "{shown}");
     assert!(!shown.contains("moai-ralph loop resume"), "{shown}");
+    let way = "run at a terminal: moai-ralph pipeline resume, then moai-ralph loop refreeze";
+    assert!(shown.contains(way) && !shown.contains("guard allow"), "{shown}");
+    let early = terminal::with_code(&sandbox, &["loop", "refreeze", "--now"]);
+    assert_eq!(early.code, 1, "{early:#?}");
+    assert!(early.stderr.contains("first (`moai-ralph pipeline resume`)"), "{early:#?}");
     assert!(
         status(&sandbox)["note"]
             .as_str()

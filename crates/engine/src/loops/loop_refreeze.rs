@@ -11,13 +11,16 @@ use crate::loops::override_log;
 use crate::person;
 use crate::project::Project;
 use crate::replies::{REFUSED, load_project};
+use moai_host::store::pipelines::PipelineQuery;
 use moai_loops::exam::ExamRole;
 use moai_loops::state::LoopState;
+use moai_pipeline::state::{PipelineOutcome, PipelineState};
 use moai_protocol::control::{CallerContext, CommandReply, LoopRefreezeRequest};
 use moai_protocol::documents::json_text;
 use moai_report::checks_report::{
     RefreezeReport, refreeze_document, refreeze_preview, refreeze_text,
 };
+use moai_report::pipeline_exam::refreeze_after_resume;
 
 pub(crate) async fn handle(
     engine: &Arc<Engine>,
@@ -36,7 +39,7 @@ pub(crate) async fn handle(
         .await;
     let state = match found {
         Ok(Some(state)) if state.status.is_active() => state,
-        Ok(_) => return refused("there is no such active loop"),
+        Ok(_) => return refused(&no_active_loop(engine, &project).await),
         Err(error) => return refused(&error.to_string()),
     };
     if !now && override_log::is_at_work(engine, &state) {
@@ -60,6 +63,15 @@ pub(crate) async fn handle(
         Ok(taken) => CommandReply::success(refreeze_text(&state.id, &taken)),
         Err(error) => refused(&error),
     }
+}
+
+/// The refusal without an active loop: the exam of a pipeline that has ended is accepted once it continues.
+async fn no_active_loop(engine: &Engine, project: &Project) -> String {
+    let which = PipelineQuery::Latest;
+    let found = engine.store.find_pipeline(&project.key, &project.root, which).await.ok().flatten();
+    let is_done = |it: &PipelineState| it.outcome == Some(PipelineOutcome::Completed);
+    let ended = found.filter(|it| !it.is_active() && !is_done(it));
+    ended.map_or_else(|| "there is no such active loop".to_owned(), |it| refreeze_after_resume(&it))
 }
 
 /// What a refreeze accepts, line by line, for the user.

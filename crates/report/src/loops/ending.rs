@@ -8,11 +8,13 @@ use super::older_errors;
 use crate::count_noun;
 use crate::json::rfc3339;
 use crate::sanitized_name;
+use crate::wording::endings;
 use crate::wording::{self, ERRORS, FILES, ITERATIONS, TESTS, TIMES, WARNINGS};
 use moai_base::evidence::SensorKind;
 use moai_base::limits::{BACKGROUND_STOPS_MAX, CHANGED_FILES_NAMED_MAX, STALL_ITERATIONS_MAX};
 use moai_base::path::RelPath;
 use moai_loops::criteria::CheckCriterion;
+use moai_loops::exam::{FEWER_TESTS, TOUCHED};
 use moai_loops::framework::MessageLanguage;
 use moai_loops::progress;
 use moai_loops::records::{LoopRecords, RecordBreach};
@@ -31,13 +33,13 @@ pub fn resumed_with_pipeline(id: &str, pipeline: &str) -> String {
 /// For the agent: the user cancelled its loop at a terminal.
 #[must_use]
 pub fn cancelled_by_user(state: &LoopState) -> String {
-    wording::endings::CANCELLED_BY_USER.with(state.language(), &[&state.id])
+    endings::CANCELLED_BY_USER.with(state.language(), &[&state.id])
 }
 
 /// For the agent of a session whose loop was moved to another one.
 #[must_use]
 pub fn moved_away(state: &LoopState) -> String {
-    wording::endings::MOVED_AWAY.with(state.language(), &[&state.id])
+    endings::MOVED_AWAY.with(state.language(), &[&state.id])
 }
 
 /// One message for the user when a loop has ended or paused.
@@ -360,7 +362,16 @@ fn failed(state: &LoopState, after: &str) -> String {
         (Status::Gaming, Some(codes)) => {
             let base =
                 state.base.as_ref().map(|base| format!(" --base {base}")).unwrap_or_default();
-            text.push_str(&wording::GUARD_SAID.with(language, &[codes, resumed, &base]));
+            let is_of_exam = |code: &str| [TOUCHED, FEWER_TESTS].contains(&code);
+            let has_others = codes.split(", ").any(|code| !is_of_exam(code));
+            if has_others {
+                text.push_str(&wording::GUARD_SAID.with(language, &[codes, resumed, &base]));
+            }
+            // `guard` does not list these.
+            if codes.split(", ").any(is_of_exam) {
+                let phrase = if has_others { endings::EXAM_SAID_TOO } else { endings::EXAM_SAID };
+                text.push_str(&phrase.with(language, &[codes, resumed]));
+            }
         }
         (Status::Failed, Some(why)) => {
             let _ = write!(text, "; {why}");

@@ -95,8 +95,17 @@ fn the_command_that_continues_is_one_that_works_and_is_named_once() {
     let since = LoopState { base: Some("0f1e".to_owned()), ..gamed.clone() };
     assert!(end_notice(&since).contains("ids: moai-ralph guard --json --base 0f1e)"), "{alone}");
     let options = LoopOptions { pipeline: Some("pipeline-1".to_owned()), ..gamed.options.clone() };
-    let of_pipeline = end_notice(&LoopState { options, ..gamed });
+    let gamed = LoopState { options, ..gamed };
+    let of_pipeline = end_notice(&gamed);
     assert!(of_pipeline.ends_with("continue: moai-ralph pipeline resume"), "{of_pipeline}");
+    let with_note =
+        |note: &str| end_notice(&LoopState { note: Some(note.into()), ..gamed.clone() });
+    let exam = with_note("G19");
+    assert!(exam.contains("moai-ralph pipeline resume, then moai-ralph loop refreeze"), "{exam}");
+    assert!(!exam.contains("guard allow") && !exam.contains("guard --json"), "{exam}");
+    let both = with_note("G19, G02");
+    assert!(both.contains("guard allow ID --reason TEXT"), "{both}");
+    assert!(both.ends_with("the frozen checks: moai-ralph loop refreeze"), "{both}");
     let pause_reason = Some(PauseReason::ExamChanged);
     let paused = LoopState { status: Status::Paused, pause_reason, note, ..state() };
     let said = end_notice(&paused);

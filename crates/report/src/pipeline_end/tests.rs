@@ -145,8 +145,8 @@ fn ends_of_done_plans() -> Vec<EndCase> {
             completed(),
             "is done, but not verified (completed_unverified): 2 of 2 TODOs pass, but scripts were written \
              after the approval, and nobody has read them (t/new.sh).",
-            "Read them, continue with `/moai-ralph:pipeline-resume`, and then freeze them with \
-             `moai-ralph loop refreeze` at a terminal.",
+            "Read them; then, at a terminal and before the agent's next turn, `moai-ralph pipeline resume` \
+             continues it and `moai-ralph loop refreeze` freezes them.",
         ),
         case(
             commits,
@@ -210,7 +210,8 @@ fn ends_of_unfinished_plans() -> Vec<EndCase> {
             limit(Status::Gaming),
             "ended unfinished (partial): tests or checks were weakened again after a warning; 1 of 2 TODOs \
              passes; still to be done: TODO-2.",
-            "Look at what changed; only you can continue it, with `/moai-ralph:pipeline-resume`.",
+            "Look at what changed; only you can continue it, with `/moai-ralph:pipeline-resume`, or \
+             `moai-ralph pipeline resume` at a terminal.",
         ),
         case(
             given_up,

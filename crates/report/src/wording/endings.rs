@@ -95,8 +95,8 @@ phrases!(ENDINGS {
         "Check that yourself, or remedy it and continue with `/moai-ralph:pipeline-resume`.",
         "직접 확인하거나, 해결한 뒤 `/moai-ralph:pipeline-resume`으로 이어 가세요.";
     VERIFY_SCRIPTS:
-        "Read them, continue with `/moai-ralph:pipeline-resume`, and then freeze them with `moai-ralph loop refreeze` at a terminal.",
-        "읽어 보고 `/moai-ralph:pipeline-resume`으로 이어 간 뒤 터미널에서 `moai-ralph loop refreeze`로 고정하세요.";
+        "Read them; then, at a terminal and before the agent's next turn, `moai-ralph pipeline resume` continues it and `moai-ralph loop refreeze` freezes them.",
+        "읽어 본 뒤 에이전트의 다음 턴 전에 터미널에서 `moai-ralph pipeline resume`으로 이어 가고 `moai-ralph loop refreeze`로 고정하세요.";
     CONTINUE:
         "`/moai-ralph:pipeline-resume`, or `moai-ralph pipeline resume` at a terminal, continues it.",
         "`/moai-ralph:pipeline-resume`이나 터미널의 `moai-ralph pipeline resume`으로 이어 갈 수 있습니다.";
@@ -110,8 +110,17 @@ phrases!(ENDINGS {
         "`/moai-ralph:pipeline-resume` allows as many tokens again, `moai-ralph pipeline resume --max-tokens N` another number.",
         "`/moai-ralph:pipeline-resume`은 같은 수의 토큰을, `moai-ralph pipeline resume --max-tokens N`은 다른 수를 더 허용합니다.";
     CONTINUE_AFTER_WEAKENING:
-        "Look at what changed; only you can continue it, with `/moai-ralph:pipeline-resume`.",
-        "바뀐 내용을 살펴보세요. `/moai-ralph:pipeline-resume`으로 사용자만 이어 갈 수 있습니다.";
+        "Look at what changed; only you can continue it, with `/moai-ralph:pipeline-resume`, or `moai-ralph pipeline resume` at a terminal.",
+        "바뀐 내용을 살펴보세요. `/moai-ralph:pipeline-resume`이나 터미널의 `moai-ralph pipeline resume`으로 사용자만 이어 갈 수 있습니다.";
+    EXAM_SAID:
+        "; guard: {0}; if you want this change, run at a terminal: moai-ralph {1} resume, then moai-ralph loop refreeze; after that the agent can continue",
+        "; 가드: {0}; 원한 변경이라면 터미널에서 moai-ralph {1} resume, 그다음 moai-ralph loop refreeze를 실행하세요. 그 뒤 에이전트가 이어 갈 수 있습니다";
+    EXAM_SAID_TOO:
+        "; then accept what changed in the frozen checks: moai-ralph loop refreeze",
+        "; 그다음 고정된 검사의 변경을 수락: moai-ralph loop refreeze";
+    REFREEZE_AFTER_RESUME:
+        "there is no such active loop: pipeline {0} has ended. Continue it first (`moai-ralph pipeline resume`), then give this command again",
+        "그런 활성 루프가 없습니다. 파이프라인 {0}{0:이} 끝났습니다. 먼저 `moai-ralph pipeline resume`으로 이어 간 뒤 이 명령을 다시 실행하세요";
     PLAN_THE_FIX:
         "It may need a plan: `/moai-ralph:alfred GOAL`, or `moai-ralph pipeline start --kind full --goal …` at a terminal.",
         "계획이 필요할 수 있습니다. `/moai-ralph:alfred 목표`나 터미널의 `moai-ralph pipeline start --kind full --goal …`을 쓰세요.";
