@@ -137,6 +137,8 @@ pub struct TodoProgress {
     pub failure: String,
     /// True if a command has no result because its program is not installed.
     pub lacks_program: bool,
+    /// True if one of them failed in one of the engine's runs.
+    pub has_failed: bool,
     /// True if they passed at a Stop before any change.
     pub has_passed_untouched: bool,
     /// Ends of workers at which its commands did not pass.
@@ -385,6 +387,9 @@ pub struct PipelineState {
     /// True if files were changed, by this loop or an earlier one of the pipeline.
     #[serde(default)]
     pub has_work: bool,
+    /// True if it was continued after an end: files may have changed before its present loop.
+    #[serde(default)]
+    pub is_resumed: bool,
     /// True if its documents for later work are written.
     #[serde(default)]
     pub has_left_documents: bool,
@@ -455,6 +460,7 @@ impl PipelineState {
             unapproved: Vec::new(),
             late_scripts: Vec::new(),
             has_work: false,
+            is_resumed: false,
             has_left_documents: false,
             untold: Vec::new(),
             ending: None,

@@ -2,6 +2,7 @@
 //! pipeline holds and ends the agent's turn; a pipeline reports the open points of its plan.
 
 mod gate_steps;
+mod resumption;
 mod rounds;
 mod worker_end;
 mod worktree_end;
@@ -10,6 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use self::gate_steps::{SandboxFailure, SandboxReading};
+use self::resumption::resume;
 use self::rounds::{begin_round, forget_attempts, gate_failed, out_of_rounds, what_follows};
 use self::worker_end::{hold_worker, worker_end};
 use self::worktree_end::worktree_end;
@@ -366,7 +368,7 @@ fn measure_work(
     next.late_scripts.clone_from(&reading.late_scripts);
     next.late_scripts.retain(|path| !agreed.todos.iter().any(|todo| todo.names(path)));
     let before = next.todos.clone();
-    let is_untouched = reading.is_untouched && !next.has_work;
+    let is_untouched = reading.is_untouched && !next.has_work && !next.is_resumed;
     for todo in &agreed.todos {
         note_run(next, todo, &reading.commands, now_ms);
     }
@@ -459,7 +461,8 @@ fn note_passing_already(next: &mut PipelineState, agreed: &PlanDocument) -> Vec<
     let mut new = Vec::new();
     for todo in &agreed.todos {
         let progress = next.todos.get_mut(todo.id.as_str());
-        let progress = progress.filter(|it| it.has_passed && !it.has_passed_untouched);
+        let progress =
+            progress.filter(|it| it.has_passed && !it.has_failed && !it.has_passed_untouched);
         if let Some(progress) = progress {
             progress.has_passed_untouched = true;
             new.push(todo.id.clone());
@@ -621,6 +624,7 @@ fn note_run(
         }
         TodoReading::Failed(failure) => {
             progress.has_passed = false;
+            progress.has_failed = true;
             progress.failure = failure;
             person_question::forget_answers(next, &todo.id);
         }
@@ -666,34 +670,5 @@ fn end(next: &mut PipelineState, ending: LoopEnding) -> Vec<PipelineDecision> {
     next.ending = Some(ending);
     next.close_worktrees();
     next.phase = PipelinePhase::Ended;
-    Vec::new()
-}
-
-fn resume(next: &mut PipelineState, loop_id: String) -> Vec<PipelineDecision> {
-    next.phase = match (next.kind.has_plan(), next.approved.is_some()) {
-        (false, _) => PipelinePhase::Fix,
-        (true, true) => PipelinePhase::Sprint,
-        (true, false) => PipelinePhase::Plan,
-    };
-    next.loop_id = loop_id;
-    forget_attempts(next);
-    next.worker_holds.clear();
-    next.fix_rounds.clear();
-    next.earlier_rounds = 0;
-    next.is_replanning = false;
-    next.replans = 0;
-    next.known_workers.clear();
-    next.retired_workers.clear();
-    next.gates = PipelineGates::default();
-    next.scenario_holds = 0;
-    next.commit_faults = 0;
-    next.commit_gap = None;
-    next.commit_waits = 0;
-    next.has_left_documents = false;
-    next.outcome = None;
-    next.ending = None;
-    next.plan_holds = 0;
-    next.question_holds = 0;
-    next.program_holds = 0;
     Vec::new()
 }

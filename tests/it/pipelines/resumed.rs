@@ -175,6 +175,23 @@ fn a_resumed_pipeline_that_ends_in_the_same_way_says_so_again() {
 }
 
 #[test]
+fn commands_that_pass_after_a_resume_are_not_said_to_pass_before_any_change() {
+    for is_measured in [true, false] {
+        let sandbox = approved(PLAN);
+        assert!(!is_measured || stop(&sandbox).is_some());
+        assert_eq!(pipeline(&sandbox, &["cancel"]).code, 0);
+        sandbox.write("one.txt", "one\n");
+        assert_eq!(pipeline(&sandbox, &["resume", "--session", SESSION]).code, 0);
+        let reason = stop(&sandbox).expect("the second file is missing");
+        assert!(!reason.contains("although nothing was changed"), "{reason}");
+        sandbox.write("two.txt", "two\n");
+        let answer = stop_output(&sandbox);
+        let told = notice(&answer);
+        assert!(told.contains("is completed") && !told.contains("prove nothing"), "{told}");
+    }
+}
+
+#[test]
 fn a_restarted_daemon_still_knows_the_pipeline() {
     let sandbox = approved(PLAN);
     sandbox.write("one.txt", "one\n");
