@@ -62,7 +62,7 @@ pub enum PlanObjection {
     },
     /// An invalid line.
     Fault(DocumentFault),
-    /// The plan has no TODO.
+    /// The approved plan has no TODO any more.
     NoTodo,
     /// The engine cannot check this TODO.
     NoCommand {

@@ -274,11 +274,7 @@ pub fn approval_objections(state: &PipelineState, text: Option<&str>) -> Vec<Pla
         Some(approved) => approved.document_on_disk(text),
         None => Arc::new(PlanDocument::parse(text)),
     };
-    if plan.todos.is_empty() && plan.faults.is_empty() {
-        return vec![PlanObjection::NoTodo];
-    }
-    let mut objections: Vec<PlanObjection> =
-        plan.faults.iter().cloned().map(PlanObjection::Fault).collect();
+    let mut objections = plan_faults(state, &plan);
     // A fault of a line is more precise.
     let is_sound = |line: usize| plan.faults.iter().all(|fault| fault.line != line);
     for todo in &plan.todos {
@@ -302,6 +298,14 @@ pub fn approval_objections(state: &PipelineState, text: Option<&str>) -> Vec<Pla
         }
     }
     objections
+}
+
+/// The faults of a plan. One that was emptied since its approval has only this fault.
+fn plan_faults(state: &PipelineState, plan: &PlanDocument) -> Vec<PlanObjection> {
+    if plan.todos.is_empty() && plan.faults.len() <= 1 && state.approved.is_some() {
+        return vec![PlanObjection::NoTodo];
+    }
+    plan.faults.iter().cloned().map(PlanObjection::Fault).collect()
 }
 
 fn review_plan(
@@ -384,8 +388,8 @@ fn measure_work(
         return hold_for_plan(next, vec![unreadable.unwrap_or(PlanObjection::Missing)]);
     };
     let plan = approved.document_on_disk(text);
-    if !plan.faults.is_empty() {
-        let faults = plan.faults.iter().cloned().map(PlanObjection::Fault).collect();
+    let faults = plan_faults(next, &plan);
+    if !faults.is_empty() {
         return hold_for_plan(next, faults);
     }
     next.plan_holds = 0;

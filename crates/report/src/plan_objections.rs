@@ -41,7 +41,7 @@ fn objection_line(state: &PipelineState, objection: &PlanObjection) -> String {
             let parts = [path, &fault.line.to_string(), &fault.reason];
             wording::PLAN_FAULT.with(language, &parts)
         }
-        PlanObjection::NoTodo => wording::PLAN_WITHOUT_TODO.with(language, &[path]),
+        PlanObjection::NoTodo => phrases::PLAN_EMPTIED.with(language, &[path]),
         PlanObjection::NoCommand { todo, line } => {
             let parts = [path, &line.to_string(), todo.as_str()];
             wording::PLAN_WITHOUT_COMMAND.with(language, &parts)

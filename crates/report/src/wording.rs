@@ -542,7 +542,6 @@ phrases!(PIPELINES {
     PIPELINE_NOT_APPROVED: "the plan of pipeline {0} cannot be approved:", "파이프라인 {0}의 계획을 승인할 수 없습니다:";
     PLAN_MISSING: "{0} is missing or cannot be read", "{0} 파일이 없거나 읽을 수 없습니다";
     PLAN_FAULT: "{0} line {1}: {2}", "{0} {1}번째 줄: {2}";
-    PLAN_WITHOUT_TODO: "{0} has no TODO: write `### [ ] TODO 1: title`", "{0}에 TODO가 없습니다. `### [ ] TODO 1: 제목`처럼 쓰세요";
     PLAN_WITHOUT_COMMAND:
         "{0} line {1}: {2} has no command that the engine can run: add `- [A] `command``",
         "{0} {1}번째 줄: {2}에 엔진이 실행할 명령이 없습니다. `- [A] `명령``을 추가하세요";

@@ -223,6 +223,13 @@ fn a_deleted_plan_is_written_again_as_it_was_approved() {
         reason.contains(&format!("`moai-ralph pipeline plan > {path}` writes it again")),
         "{reason}"
     );
+    sandbox.write(&path, "");
+    let reason = stop(&sandbox).expect("the plan is empty");
+    assert!(
+        reason.contains("no TODO any more. The approved plan still applies")
+            && reason.contains(&format!("`moai-ralph pipeline plan > {path}` writes it again")),
+        "{reason}"
+    );
     let printed = pipeline(&sandbox, &["plan"]);
     assert_eq!(printed.stdout, PLAN.replace("### [ ] TODO 1", "### [x] TODO 1"));
     let document = pipeline(&sandbox, &["plan", "--json"]).json();

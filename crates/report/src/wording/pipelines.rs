@@ -4,6 +4,9 @@ use super::BilingualPhrase;
 
 phrases!(COURSE {
     PLAN_UNREADABLE: "{0} cannot be read: {1}", "{0} 파일을 읽을 수 없습니다: {1}";
+    PLAN_EMPTIED:
+        "{0} has no TODO any more. The approved plan still applies, but no box can be set: `moai-ralph pipeline plan > {0}` writes it again",
+        "{0}에 TODO가 더 이상 없습니다. 승인된 내용이 그대로 적용되지만 체크박스를 표시할 수 없습니다. `moai-ralph pipeline plan > {0}`{0:으로} 다시 쓰세요";
     ITEMS:
         "A TODO may also have items `- [H] text`: once its commands pass, the user is asked whether they are met.",
         "TODO에는 `- [H] 내용` 항목도 둘 수 있습니다. 명령이 통과하면 사용자에게 충족되었는지 묻습니다.";
