@@ -145,6 +145,8 @@ pub struct TodoProgress {
     pub attempts: u32,
     /// True if the limit of attempts is reached.
     pub is_given_up: bool,
+    /// True if the limit was reached before the attempts began anew, until its box is no longer `[FAILED]`.
+    pub was_given_up: bool,
 }
 
 impl TodoProgress {

@@ -573,12 +573,15 @@ fn review_box(
     now_ms: u64,
 ) -> (TodoStatus, Option<PlanObjection>) {
     // One that was not approved has no run.
-    let Some(progress) = next.todos.get(todo.id.as_str()) else { return (TodoStatus::Open, None) };
+    let Some(progress) = next.todos.get_mut(todo.id.as_str()) else {
+        return (TodoStatus::Open, None);
+    };
+    progress.was_given_up &= todo.status == TodoStatus::Failed;
     if progress.has_passed {
         return (TodoStatus::Done, None);
     }
     let expected = if progress.is_given_up { TodoStatus::Failed } else { TodoStatus::Open };
-    if todo.status == expected || todo.status == TodoStatus::Open {
+    if todo.status == expected || todo.status == TodoStatus::Open || progress.was_given_up {
         return (expected, None);
     }
     let failure = progress.failure.clone();

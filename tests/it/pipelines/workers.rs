@@ -248,6 +248,26 @@ fn when_only_failed_todos_are_left_the_pipeline_ends_as_partial() {
     assert!(sandbox.read(&plan_path(&sandbox)).contains("### [FAILED] TODO 2"));
 }
 
+#[test]
+fn the_failed_mark_of_the_engine_is_no_claim_of_the_agent_after_a_resume() {
+    let sandbox = approved(PLAN);
+    let path = plan_path(&sandbox);
+    sandbox.write("one.txt", "one\n");
+    for _ in 0..3 {
+        end(&sandbox, WORKER, &report("TODO-2", "FAIL"));
+    }
+    assert_eq!(stop(&sandbox), None);
+    assert_eq!(pipeline(&sandbox, &["resume", "--session", SESSION]).code, 0);
+    let reason = stop(&sandbox).expect("the second file is missing");
+    assert!(!reason.contains("was marked [FAILED]"), "{reason}");
+    let plan = sandbox.read(&path);
+    assert!(plan.contains("### [ ] TODO 2"), "{plan}");
+    assert!(!pipeline(&sandbox, &["report"]).stdout.contains("was marked"));
+    sandbox.write(&path, &plan.replace("### [ ] TODO 2", "### [FAILED] TODO 2"));
+    let reason = stop(&sandbox).expect("the second file is missing");
+    assert!(reason.contains("TODO-2 was marked [FAILED]"), "{reason}");
+}
+
 /// The transcript of a subagent, as the host writes it.
 fn write_task(sandbox: &Sandbox, agent: &str, task: &str) {
     let input = sandbox.payload("PreToolUse-Edit");

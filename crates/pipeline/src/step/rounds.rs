@@ -75,6 +75,7 @@ pub(super) fn note_tried(next: &mut PipelineState, line: &str) {
 pub(super) fn forget_attempts(next: &mut PipelineState) {
     for progress in next.todos.values_mut() {
         progress.attempts = 0;
+        progress.was_given_up |= progress.is_given_up;
         progress.is_given_up = false;
     }
 }
