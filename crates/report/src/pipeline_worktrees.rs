@@ -121,6 +121,21 @@ pub fn plan_is_missing(state: &PipelineState) -> String {
     phrases::PLAN_FILE_GONE.with(language(state), &[&state.plan_path()])
 }
 
+/// For the user: TODOs that reached the limit of attempts at this Stop, one line each.
+#[must_use]
+pub fn failed_in_worktrees(state: &PipelineState, before: &[String]) -> Vec<String> {
+    let new = state.failed_todos().into_iter().filter(|todo| !before.contains(todo));
+    let line = |todo: String| {
+        let progress = state.todos.get(&todo);
+        let (attempts, failure) =
+            progress.map(|it| (it.attempts, it.failure.as_str())).unwrap_or_default();
+        let failure = one_line(failure, REASON_LINE_CHARS_MAX);
+        let parts = [todo.as_str(), &attempts.to_string(), &failure, &state.id];
+        phrases::TODO_FAILED.with(language(state), &parts)
+    };
+    new.map(line).collect()
+}
+
 /// For the user: TODOs that got no worktree.
 #[must_use]
 pub fn no_worktrees(state: &PipelineState, todos: &[TodoId], reason: &str) -> String {

@@ -305,6 +305,20 @@ fn a_worktree_that_is_deleted_is_a_failed_attempt_and_its_branch_is_named() {
 }
 
 #[test]
+fn a_todo_that_failed_with_its_third_lost_worktree_is_named_at_that_stop() {
+    let sandbox = parallel(TWO_TODOS);
+    for attempt in 1..=3 {
+        std::fs::remove_dir_all(tree(&sandbox, "TODO-1", "worker-1").root).expect("ours");
+        let answer = stop_output(&sandbox);
+        let told = notice(&answer);
+        let failed = "TODO-1 is [FAILED] now, after 3 attempts";
+        assert_eq!(told.contains(failed), attempt == 3, "{attempt}: {told}");
+    }
+    let answer = stop_output(&sandbox);
+    assert!(!notice(&answer).contains("[FAILED]"), "it is said once: {answer}");
+}
+
+#[test]
 fn a_pipeline_whose_loop_was_cancelled_without_it_is_over() {
     let sandbox = parallel(TWO_TODOS);
     let database = rusqlite::Connection::open(database(&sandbox)).expect("a database");

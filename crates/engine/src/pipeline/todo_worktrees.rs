@@ -86,8 +86,11 @@ pub(crate) async fn answer_stop(
     if let Some(output) = pause_if_exam_changed(call, state).await {
         return Some(output);
     }
+    let failed_before = pipeline.failed_todos();
     let pipeline = note_ends(call, state, pipeline, &statuses, deadline).await?;
-    let (pipeline, mut notices) = make_worktrees(engine, project, pipeline).await;
+    let mut notices = words::failed_in_worktrees(&pipeline, &failed_before);
+    let (pipeline, unmade) = make_worktrees(engine, project, pipeline).await;
+    notices.extend(unmade);
     let statuses = worktree_statuses(engine, project, &pipeline).await;
     notices.extend(words::left_lines(&pipeline, &statuses));
     if pipeline.working_trees().next().is_none() {

@@ -27,6 +27,9 @@ phrases!(WORKTREES {
     NO_WORKTREES:
         "[moai-ralph] pipeline {0}: no worktree for {1} ({2}); workers may do it here",
         "[moai-ralph] 파이프라인 {0}: {1}의 작업 트리를 만들지 못했습니다({2}). 여기서 워커에게 맡길 수 있습니다";
+    TODO_FAILED:
+        "[moai-ralph] pipeline {3}: {0} is [FAILED] now, after {1} attempts ({2}), and gets no further worktree",
+        "[moai-ralph] 파이프라인 {3}: {0}{0:이} {1}번의 시도 뒤 [FAILED]가 되었고({2}) 작업 트리를 더 만들지 않습니다";
     ON_OTHER_BRANCH:
         "[moai-ralph] pipeline {0}: its worktrees are merged into {1}, and {2} is checked out here, which lacks that work. Nothing is measured until `git switch {1}`, or until {2} contains {1}",
         "[moai-ralph] 파이프라인 {0}: 작업 트리는 {1}에 병합되는데, 여기에는 그 작업이 없는 {2}{2:이} 체크아웃되어 있습니다. `git switch {1}`{1:을} 하거나 {2}{2:이} {1}{1:을} 포함할 때까지 측정하지 않습니다";
