@@ -393,7 +393,12 @@ impl DecidedStop {
             }
         }
         if !next.status.is_active() {
-            engine.ledger().session(&session).language = Some(MessageLanguage::English);
+            {
+                let mut ledger = engine.ledger();
+                let ended = ledger.session(&session);
+                ended.language = Some(MessageLanguage::English);
+                ended.decisions.clear();
+            }
             completed_work::remember(&engine, &project, &session, &next);
         }
         // The evidence includes their reports; a subagent's edits during the Stop may be newer.

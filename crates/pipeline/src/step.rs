@@ -676,6 +676,8 @@ fn end(next: &mut PipelineState, ending: LoopEnding) -> Vec<PipelineDecision> {
     next.outcome = Some(next.outcome_of(&ending));
     next.ending = Some(ending);
     next.close_worktrees();
+    // They ask the agent to continue.
+    next.untold.clear();
     next.phase = PipelinePhase::Ended;
     Vec::new()
 }

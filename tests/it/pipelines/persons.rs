@@ -375,14 +375,38 @@ fn what_was_decided_at_a_terminal_survives_the_daemon() {
 
 #[test]
 fn a_loop_that_is_cancelled_at_a_terminal_is_over_for_its_agent() {
-    let sandbox = approved(PLAN);
-    let output = terminal::run(&sandbox, &["loop", "cancel"]);
-    assert_eq!(output.code, 0, "{output:#?}");
-    let submit = || sandbox.hook("user-prompt-submit", &sandbox.payload("UserPromptSubmit"));
-    let told = submit().context();
-    assert!(told.contains("the user has cancelled loop loop-"), "{told}");
-    assert!(told.contains("is cancelled, and its files stay"), "{told}");
-    assert!(!submit().context().contains("has cancelled"), "it is said once");
+    for restarts in [false, true] {
+        let sandbox = approved(PLAN);
+        let output = terminal::run(&sandbox, &["loop", "cancel"]);
+        assert_eq!(output.code, 0, "{output:#?}");
+        if restarts {
+            assert_eq!(sandbox.run(&["daemon", "stop"]).code, 0);
+        }
+        let submit = || sandbox.hook("user-prompt-submit", &sandbox.payload("UserPromptSubmit"));
+        let told = submit().context();
+        assert!(told.contains("the user has cancelled loop loop-"), "{restarts}: {told}");
+        assert!(told.contains("is cancelled, and its files stay"), "{restarts}: {told}");
+        assert!(!submit().context().contains("has cancelled"), "it is said once");
+    }
+}
+
+#[test]
+fn an_answer_is_no_task_any_more_once_its_pipeline_has_ended() {
+    for restarts in [false, true] {
+        let sandbox = approved(WITH_ITEM);
+        sandbox.write("mail.txt", "Dear user\n");
+        assert!(stop(&sandbox).is_some(), "nobody has read the mail");
+        let arguments = ["pipeline", "answer", "TODO-1/AC-2", "yes"];
+        assert_eq!(terminal::with_code(&sandbox, &arguments).code, 0);
+        if restarts {
+            assert_eq!(sandbox.run(&["daemon", "stop"]).code, 0);
+        }
+        assert_eq!(stop(&sandbox), None);
+        assert_eq!(status(&sandbox)["outcome"], "completed");
+        let input = sandbox.payload("UserPromptSubmit");
+        let told = sandbox.hook("user-prompt-submit", &input).context();
+        assert!(!told.contains("the user agrees to"), "{restarts}: {told}");
+    }
 }
 
 #[test]

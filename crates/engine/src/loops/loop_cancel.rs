@@ -8,6 +8,7 @@ use crate::loops::loop_selection::{
     select_loop_to_change,
 };
 use crate::person;
+use crate::pipeline::pipeline_of_loop::keep_untold;
 use crate::pipeline::worktree_end::cancelled_with_loop;
 use crate::project::Project;
 use moai_host::store::StoreError;
@@ -54,7 +55,8 @@ async fn tell_agent(engine: &Engine, project: &Project, state: &LoopState) {
     let of_pipeline = cancelled_with_loop(engine, project, state).await;
     let text = [Some(loops::cancelled_by_user(state)), of_pipeline];
     let text = text.into_iter().flatten().collect::<Vec<_>>().join("\n");
-    engine.ledger().session(session).decisions.push(text);
+    engine.ledger().session(session).decisions.push(text.clone());
+    keep_untold(engine, project, state, text).await;
 }
 
 /// For the user: the loop was cancelled, and its pipeline with it.

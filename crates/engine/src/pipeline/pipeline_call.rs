@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::engine::Engine;
 use crate::person;
 use crate::pipeline::pipeline_end::ended_with_loop;
+use crate::pipeline::pipeline_of_loop::keep_untold;
 use crate::project::Project;
 use crate::replies::REFUSED;
 use moai_host::store::loops::{LoopQuery, SaveOutcome};
@@ -108,17 +109,12 @@ impl PipelineCall<'_> {
         found.ok().flatten()
     }
 
-    /// Keeps what a person decided at a terminal for the agent, whose next hook tells it; in the store, too,
-    /// because the daemon may end first.
+    /// Keeps what a person decided at a terminal for the agent, whose next hook tells it.
     pub(super) async fn tell_agent(&self, state: &PipelineState, text: String) {
-        let session = self.held(state).await.and_then(|held| held.session_id);
-        let Some(session) = session.filter(|_| !self.is_by_agent()) else { return };
-        self.engine.ledger().session(&session).decisions.push(text.clone());
-        let Ok(Some(now)) = self.find(Some(state.id.clone())).await else { return };
-        let untold = [now.untold.clone(), vec![text]].concat();
-        if let Err(error) = self.save(&now, &PipelineState { untold, ..now.clone() }).await {
-            tracing::warn!(error, id = now.id, "a decision of the user was not saved");
-        }
+        let Some(held) = self.held(state).await.filter(|_| !self.is_by_agent()) else { return };
+        let Some(session) = &held.session_id else { return };
+        self.engine.ledger().session(session).decisions.push(text.clone());
+        keep_untold(self.engine, &self.project, &held, text).await;
     }
 
     /// The document of a pipeline, or a text.

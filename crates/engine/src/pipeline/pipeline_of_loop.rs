@@ -55,6 +55,27 @@ pub(crate) async fn instructions_of_loop(
     }
 }
 
+/// Keeps a text about a decision of the user for the agent of a pipeline's loop; in the store, because the
+/// daemon may end first.
+pub(crate) async fn keep_untold(
+    engine: &Engine,
+    project: &Project,
+    held: &LoopState,
+    text: String,
+) {
+    let Some(id) = &held.options.pipeline else { return };
+    let (store, key) = (&engine.store, &project.key);
+    let which = PipelineQuery::Id(id.clone());
+    let found = store.find_pipeline(key, &project.root, which).await.ok().flatten();
+    let Some(now) = found.filter(|it| it.loop_id == held.id) else { return };
+    let untold = [now.untold.clone(), vec![text]].concat();
+    match store.advance_pipeline(key, &now, PipelineState { untold, ..now.clone() }).await {
+        Ok(SaveOutcome::Saved) => {}
+        Ok(SaveOutcome::Overtaken) => tracing::warn!(id, "a decision of the user was overtaken"),
+        Err(error) => tracing::warn!(%error, id, "a decision of the user was not saved"),
+    }
+}
+
 /// Takes what the agent of a session has not been told about its pipeline.
 pub(crate) async fn take_untold(engine: &Engine, project: &Project, session: &str) -> Vec<String> {
     if !project.key.database(&engine.dirs.state).exists() {
