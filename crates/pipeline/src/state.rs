@@ -16,7 +16,7 @@ use crate::review::CategoryReview;
 use crate::scenario_runs::{FrozenScenario, ScenarioRun};
 use crate::shown_plan::{ShownPlan, version_without_boxes};
 use crate::worktrees::TodoWorktree;
-use moai_base::limits::{BUGFIX_ATTEMPTS_MAX, PIPELINE_ITERATIONS_MAX};
+use moai_base::limits::{BUGFIX_ATTEMPTS_MAX, LOOP_OVERRIDES_MAX, PIPELINE_ITERATIONS_MAX};
 use moai_loops::criteria::SPECS_FOLDER;
 use moai_loops::{named_variants, serialize_by_name};
 
@@ -232,6 +232,18 @@ pub struct ShellWriteRecord {
     pub outcome: ShellWriteOutcome,
 }
 
+/// A change of what the frozen checks say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckOverride {
+    /// `loop refreeze` accepted these changes, one line each.
+    Refrozen(Vec<String>),
+    /// `guard allow` waived this finding.
+    Allowed(String),
+    /// The pipeline ended because tests or checks were weakened, and was continued.
+    EndedAsGaming,
+}
+
 /// The verdict of a discovery that a person decides about.
 pub const ASKS_THE_USER: &str = "ask the user";
 
@@ -313,6 +325,9 @@ pub struct PipelineState {
     /// Source files that shell commands changed against the rules, oldest first.
     #[serde(default)]
     pub shell_writes: Vec<ShellWriteRecord>,
+    /// Changes of what its frozen checks say, oldest first.
+    #[serde(default)]
+    pub check_overrides: Vec<CheckOverride>,
     /// Number of holds of each worker for its report, by the host's id of the agent.
     #[serde(default)]
     pub worker_holds: BTreeMap<String, u32>,
@@ -437,6 +452,7 @@ impl PipelineState {
             worktrees: Vec::new(),
             max_tokens: None,
             shell_writes: Vec::new(),
+            check_overrides: Vec::new(),
             worker_holds: BTreeMap::new(),
             plan_holds: 0,
             human_answers: BTreeMap::new(),
@@ -539,6 +555,15 @@ impl PipelineState {
     pub fn failed_todos(&self) -> Vec<String> {
         let failed = self.todos.iter().filter(|(_, it)| it.is_given_up && !it.has_passed);
         failed.map(|(id, _)| id.clone()).collect()
+    }
+
+    /// Records a change of what the frozen checks say.
+    pub fn note_override(&mut self, one: CheckOverride) {
+        if self.check_overrides.last() != Some(&one) {
+            self.check_overrides.push(one);
+        }
+        let surplus = self.check_overrides.len().saturating_sub(LOOP_OVERRIDES_MAX);
+        self.check_overrides.drain(..surplus);
     }
 
     /// Number of TODOs that passed in the engine's last run.

@@ -9,7 +9,7 @@ use crate::pipeline_end::{end_note, passed_todos};
 use crate::pipeline_status::scenario_words;
 use crate::wording::statuses as phrases;
 use moai_base::foreign_text::one_line;
-use moai_base::limits::{REASON_LINE_CHARS_MAX, TASK_CHARS_MAX};
+use moai_base::limits::{LINE_CHARS_MAX, REASON_LINE_CHARS_MAX, TASK_CHARS_MAX};
 use moai_loops::framework::MessageLanguage;
 use moai_pipeline::approved_plan::ApprovedPlan;
 use moai_pipeline::commits::{PipelineCommit, not_yet_passing};
@@ -18,7 +18,7 @@ use moai_pipeline::evidence_chain::{
 };
 use moai_pipeline::plan::{AcceptanceItem, AcceptanceKind, TodoStatus};
 use moai_pipeline::spec::SpecDocument;
-use moai_pipeline::state::{PipelineOutcome, PipelineState};
+use moai_pipeline::state::{CheckOverride, PipelineOutcome, PipelineState};
 use moai_protocol::documents::pipelines::{AcceptanceEntry, RequirementEntry, TodoEvidenceEntry};
 use moai_protocol::observation_lines::moment_text;
 
@@ -33,6 +33,7 @@ pub fn evidence_lines(state: &PipelineState, spec: Option<&SpecDocument>) -> Str
         }
     }
     push_commits(&mut text, state);
+    push_overrides(&mut text, state);
     text
 }
 
@@ -165,6 +166,27 @@ fn push_commits(text: &mut String, state: &PipelineState) {
         let later = not_yet_passing(&state.commits, at, &acceptance);
         let result = commit_result(language, commit, &later);
         let _ = writeln!(text, "    {}: {result}", commit.named());
+    }
+}
+
+fn push_overrides(text: &mut String, state: &PipelineState) {
+    let language = language(state);
+    if !state.check_overrides.is_empty() {
+        let _ = writeln!(text, "{}", phrases::CHECK_OVERRIDES.text_in(language));
+    }
+    for one in &state.check_overrides {
+        let line = match one {
+            CheckOverride::Refrozen(lines) => {
+                let named = one_line(&lines.join(", "), LINE_CHARS_MAX);
+                phrases::REFROZEN.with(language, &[&named])
+            }
+            CheckOverride::Allowed(finding) => {
+                let finding = one_line(finding, REASON_LINE_CHARS_MAX);
+                phrases::FINDING_ALLOWED.with(language, &[&finding])
+            }
+            CheckOverride::EndedAsGaming => phrases::ENDED_AS_GAMING.text_in(language).to_owned(),
+        };
+        let _ = writeln!(text, "{line}");
     }
 }
 

@@ -137,6 +137,13 @@ fn an_end_because_of_weakened_checks_says_so_and_only_a_person_goes_on() {
     assert_eq!(status(&sandbox)["phase"], "ended");
     let answer = slash(&sandbox, "pipeline-resume", "");
     assert_ne!(answer["decision"], "block", "{answer}");
+    let output = terminal::with_code(&sandbox, &["loop", "refreeze", "--now"]);
+    assert_eq!(output.code, 0, "{output:#?}");
+    for command in ["report", "pr"] {
+        let shown = pipeline(&sandbox, &[command]).stdout;
+        assert!(shown.contains("continued after an end because tests or checks"), "{shown}");
+        assert!(shown.contains("frozen again: checks/one.sh"), "{shown}");
+    }
 }
 
 #[test]

@@ -14,6 +14,7 @@ use moai_base::finding::{Finding, Severity};
 use moai_host::callers::own_process;
 use moai_host::store::loops::LoopQuery;
 use moai_loops::state::Status;
+use moai_pipeline::state::CheckOverride;
 use moai_protocol::control::{CallerContext, CommandReply, GuardAllowRequest};
 
 pub(crate) async fn handle(
@@ -106,7 +107,13 @@ async fn record(engine: &Engine, project: &Project, subject: &str) -> Result<(),
     let last = last.map_err(|error| error.to_string())?;
     let ended = last.filter(|state| state.status == Status::Gaming).map(|state| state.id);
     for id in active.into_iter().map(|(id, _)| id).chain(ended) {
-        override_log::record_override(engine, project, &id, Some(subject.to_owned())).await?;
+        override_log::record_override(
+            engine,
+            project,
+            &id,
+            CheckOverride::Allowed(subject.to_owned()),
+        )
+        .await?;
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use crate::replies::{REFUSED, load_project};
 use moai_host::store::pipelines::PipelineQuery;
 use moai_loops::exam::ExamRole;
 use moai_loops::state::LoopState;
-use moai_pipeline::state::{PipelineOutcome, PipelineState};
+use moai_pipeline::state::{CheckOverride, PipelineOutcome, PipelineState};
 use moai_protocol::control::{CallerContext, CommandReply, LoopRefreezeRequest};
 use moai_protocol::documents::json_text;
 use moai_report::checks_report::{
@@ -56,7 +56,7 @@ pub(crate) async fn handle(
     if let Err(reply) = person::confirm(engine, caller, &subject, &accepted, code.as_deref()) {
         return reply;
     }
-    match refreeze(engine, &project, &state).await {
+    match refreeze(engine, &project, &state, accepted).await {
         Ok(taken) if select.json => {
             CommandReply::success(json_text(&refreeze_document(&state.id, &taken)))
         }
@@ -94,6 +94,7 @@ async fn refreeze(
     engine: &Arc<Engine>,
     project: &Project,
     state: &LoopState,
+    accepted: Vec<String>,
 ) -> Result<RefreezeReport, String> {
     let before = exam::exam_differences(engine, project, &state.id, ExamRole::ALL)
         .await
@@ -102,7 +103,8 @@ async fn refreeze(
         .await
         .map_err(|error| error.to_string())?;
     let allowed = authorship::allow_foreign_findings(engine, project, &state.charter()).await?;
-    override_log::record_override(engine, project, &state.id, None).await?;
+    override_log::record_override(engine, project, &state.id, CheckOverride::Refrozen(accepted))
+        .await?;
     let differences = before.map(|(_, differences)| differences).unwrap_or_default();
     Ok(RefreezeReport { differences, waived: allowed })
 }

@@ -4,20 +4,26 @@
 
 use crate::engine::{Engine, now_ms};
 use crate::loops::loop_selection::change_loop;
+use crate::pipeline::pipeline_of_loop::note_override;
 use crate::project::Project;
 use moai_host::store::loops::LoopQuery;
 use moai_loops::control;
 use moai_loops::state::{LoopState, ManualOverride, Status};
+use moai_pipeline::state::CheckOverride;
 use moai_report::loops;
 
-/// Records an override in a loop: an allowed finding, or `None` for a frozen exam.
+/// Records an override in a loop and its pipeline: an allowed finding, or a frozen exam.
 pub(crate) async fn record_override(
     engine: &Engine,
     project: &Project,
     loop_id: &str,
-    finding: Option<String>,
+    one: CheckOverride,
 ) -> Result<(), String> {
     let at_ms = now_ms();
+    let finding = match &one {
+        CheckOverride::Allowed(finding) => Some(finding.clone()),
+        CheckOverride::Refrozen(_) | CheckOverride::EndedAsGaming => None,
+    };
     let kept =
         change_loop(engine, project, LoopQuery::Id(loop_id.to_owned()), |state: &LoopState| {
             let is_confirmed = !is_at_work(engine, state);
@@ -26,6 +32,7 @@ pub(crate) async fn record_override(
         })
         .await;
     let Some(state) = kept.map_err(|error| error.to_string())? else { return Ok(()) };
+    note_override(engine, project, &state, one).await;
     if let (Some(session), Some(by_hand)) = (&state.session_id, state.overrides.last()) {
         let text = loops::override_notice(&state, by_hand);
         engine.ledger().session(session).user_notices.push(text);

@@ -3,10 +3,11 @@
 use crate::engine::Engine;
 use crate::loops::session_loop::checks_of_loop;
 use crate::project::Project;
+use moai_base::limits::STOP_TRIES_MAX;
 use moai_host::store::loops::{LoopQuery, SaveOutcome};
 use moai_host::store::pipelines::PipelineQuery;
 use moai_loops::state::LoopState;
-use moai_pipeline::state::PipelineState;
+use moai_pipeline::state::{CheckOverride, PipelineState};
 use moai_report::{loops, pipeline as words};
 
 /// The active pipeline of a loop; a loop without one costs nothing.
@@ -63,17 +64,49 @@ pub(crate) async fn keep_untold(
     held: &LoopState,
     text: String,
 ) {
+    let keep = |now: &PipelineState| {
+        let untold = [now.untold.clone(), vec![text.clone()]].concat();
+        (now.loop_id == held.id).then(|| PipelineState { untold, ..now.clone() })
+    };
+    change_pipeline_of(engine, project, held, keep).await;
+}
+
+/// Records a change of what the frozen checks of a loop say in its pipeline.
+pub(crate) async fn note_override(
+    engine: &Engine,
+    project: &Project,
+    held: &LoopState,
+    one: CheckOverride,
+) {
+    let note = |now: &PipelineState| {
+        let mut next = now.clone();
+        next.note_override(one.clone());
+        Some(next)
+    };
+    change_pipeline_of(engine, project, held, note).await;
+}
+
+/// Changes the pipeline that a loop belongs to, active or not. A failure is only logged.
+async fn change_pipeline_of(
+    engine: &Engine,
+    project: &Project,
+    held: &LoopState,
+    change: impl Fn(&PipelineState) -> Option<PipelineState>,
+) {
     let Some(id) = &held.options.pipeline else { return };
     let (store, key) = (&engine.store, &project.key);
-    let which = PipelineQuery::Id(id.clone());
-    let found = store.find_pipeline(key, &project.root, which).await.ok().flatten();
-    let Some(now) = found.filter(|it| it.loop_id == held.id) else { return };
-    let untold = [now.untold.clone(), vec![text]].concat();
-    match store.advance_pipeline(key, &now, PipelineState { untold, ..now.clone() }).await {
-        Ok(SaveOutcome::Saved) => {}
-        Ok(SaveOutcome::Overtaken) => tracing::warn!(id, "a decision of the user was overtaken"),
-        Err(error) => tracing::warn!(%error, id, "a decision of the user was not saved"),
+    for _ in 0..STOP_TRIES_MAX {
+        let which = PipelineQuery::Id(id.clone());
+        let found = store.find_pipeline(key, &project.root, which).await.ok().flatten();
+        let Some(now) = found else { return };
+        let Some(next) = change(&now) else { return };
+        match store.advance_pipeline(key, &now, next).await {
+            Ok(SaveOutcome::Saved) => return,
+            Ok(SaveOutcome::Overtaken) => {}
+            Err(error) => return tracing::warn!(%error, id, "a pipeline was not changed"),
+        }
     }
+    tracing::warn!(id, "a change of a pipeline was overtaken too often");
 }
 
 /// Takes what the agent of a session has not been told about its pipeline.

@@ -2,8 +2,10 @@
 
 use super::PipelineDecision;
 use super::rounds::forget_attempts;
+use crate::ending::LoopEnding;
 use crate::gate::PipelineGates;
-use crate::state::{PipelinePhase, PipelineState};
+use crate::state::{CheckOverride, PipelinePhase, PipelineState};
+use moai_loops::state::Status;
 
 pub(super) fn resume(next: &mut PipelineState, loop_id: String) -> Vec<PipelineDecision> {
     next.phase = match (next.kind.has_plan(), next.approved.is_some()) {
@@ -11,6 +13,9 @@ pub(super) fn resume(next: &mut PipelineState, loop_id: String) -> Vec<PipelineD
         (true, true) => PipelinePhase::Sprint,
         (true, false) => PipelinePhase::Plan,
     };
+    if next.ending == Some(LoopEnding::Limit(Status::Gaming)) {
+        next.note_override(CheckOverride::EndedAsGaming);
+    }
     next.loop_id = loop_id;
     next.is_resumed = true;
     next.untold.clear();

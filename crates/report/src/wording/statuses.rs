@@ -84,6 +84,12 @@ phrases!(STATUSES {
     ANSWERED_MET: "met, as a person answered at {0}", "충족(사람의 답, {0})";
     ANSWERED_NOT_MET: "not met, as a person answered at {0}", "미충족(사람의 답, {0})";
     COMMITS_SINCE: "  commits since the pipeline began:", "  파이프라인을 시작한 뒤의 커밋:";
+    CHECK_OVERRIDES: "  the frozen checks, as changed by the user:", "  사용자가 바꾼 고정된 검사:";
+    REFROZEN: "    frozen again: {0}", "    다시 고정함: {0}";
+    FINDING_ALLOWED: "    allowed: {0}", "    허용함: {0}";
+    ENDED_AS_GAMING:
+        "    continued after an end because tests or checks were weakened",
+        "    테스트나 검사가 약화되어 끝난 뒤 이어 감";
     COMMIT_UNCHECKED: "not checked on its own", "따로 검사하지 않음";
     COMMIT_FAILS: "does not pass there: {0}", "그 커밋에서 통과하지 못함: {0}";
     COMMIT_LATER: "passes from a later commit on: {0}", "뒤의 커밋부터 통과: {0}";
