@@ -8,6 +8,7 @@ mod expression;
 pub(super) mod goal;
 mod gone;
 mod inventory;
+mod kept_values;
 mod mocks;
 mod pairs;
 mod skips;

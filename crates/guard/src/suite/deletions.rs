@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::assertions::Assertion;
 use super::goal::{stem, words};
 use super::inventory::{TestCase, TestMarker};
+use super::kept_values::KeptValues;
 use super::pairs::calls_the_same;
 use super::surplus::AssertionSurplus;
 use super::{SuiteChange, gone};
@@ -25,6 +26,7 @@ pub(super) fn inspect(
 ) -> Vec<Detection> {
     let mut merged: BTreeMap<usize, usize> = BTreeMap::new();
     let mut made = made_by_macros(suite);
+    let (mut kept_values, mut unkept) = (KeptValues::new(suite, files), Vec::new());
     let mut by_file: BTreeMap<(&RelPath, Severity), Vec<&TestCase<'_>>> = BTreeMap::new();
     for number in &suite.pairs.gone {
         let test = &suite.before[*number];
@@ -35,7 +37,14 @@ pub(super) fn inspect(
         let is_kept = is_merged(suite, test, &mut merged)
             || is_absorbed(suite, test, surplus)
             || is_made(test, &mut made);
-        if !is_kept && !may_go(suite, test) {
+        if is_kept {
+            kept_values.use_up(test);
+        } else if !may_go(suite, test) {
+            unkept.push(test);
+        }
+    }
+    for test in unkept {
+        if !kept_values.hold(suite, test) {
             let is_orphan = suite.goal.is_empty() && is_orphan(suite, test, files);
             let severity = if is_orphan { Severity::Warning } else { Severity::Error };
             by_file.entry((test.path, severity)).or_default().push(test);
