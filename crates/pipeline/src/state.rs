@@ -145,7 +145,8 @@ pub struct TodoProgress {
     pub attempts: u32,
     /// True if the limit of attempts is reached.
     pub is_given_up: bool,
-    /// True if the limit was reached before the attempts began anew, until its box is no longer `[FAILED]`.
+    /// True if the limit was reached before the attempts were counted from 0 again, until the next Stop opens
+    /// its box.
     pub was_given_up: bool,
 }
 

@@ -576,12 +576,12 @@ fn review_box(
     let Some(progress) = next.todos.get_mut(todo.id.as_str()) else {
         return (TodoStatus::Open, None);
     };
-    progress.was_given_up &= todo.status == TodoStatus::Failed;
+    let was_given_up = std::mem::take(&mut progress.was_given_up);
     if progress.has_passed {
         return (TodoStatus::Done, None);
     }
     let expected = if progress.is_given_up { TodoStatus::Failed } else { TodoStatus::Open };
-    if todo.status == expected || todo.status == TodoStatus::Open || progress.was_given_up {
+    if todo.status == expected || todo.status == TodoStatus::Open || was_given_up {
         return (expected, None);
     }
     let failure = progress.failure.clone();

@@ -115,7 +115,7 @@ impl<'t> KeptValues<'t> {
 }
 
 /// The numbers and strings among some tokens. A string with blanks or `%` may be the message of a failure,
-/// which a table words anew.
+/// which a table words differently.
 fn values<'t>(tokens: &[&'t str]) -> ValueCounts<'t> {
     let mut values = ValueCounts::new();
     let telling = tokens.iter().filter(|token| {
