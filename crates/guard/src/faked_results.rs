@@ -4,9 +4,9 @@
 use super::blocks::{is_class, statements};
 use super::child_exits::{ReachingProcess, follows_success, reaching};
 use super::ended_runs;
-use super::facts::{FunctionNode, ParsedFiles, SourceSide, attributes, normal};
+use super::facts::{FunctionNode, ParsedFiles, SourceSide, attributes, is_string, normal};
 use super::new_occurrences::{NewOccurrence, NodeOccurrence, new_occurrences, occurrences};
-use super::{Detection, GuardInput};
+use super::{Detection, GuardInput, SourceChange};
 use moai_base::finding::Severity;
 use moai_scan::syntax::{ScanLanguage, SyntaxNode};
 
@@ -148,7 +148,8 @@ fn hit(new: &NewOccurrence<'_, '_>, files: &ParsedFiles<'_>) -> Option<Detection
     // A new program of Rust below `tests` is a test of its own.
     let is_new_program =
         || is_new && new.side.language == ScanLanguage::Rust && name == Some("main");
-    if what == EXIT && (is_new_program() || is_started_script(new.side, files)) {
+    let is_exit = matches!(what, EXIT | EXIT_IF_ASKED | EXIT_UNLESS_ASKED);
+    if what == EXIT && is_new_program() || is_exit && is_started_script(new, files) {
         return None;
     }
     let is_doubtful = match what {
@@ -236,7 +237,7 @@ fn imports_exit(side: &SourceSide<'_>) -> bool {
 fn faked_call(side: &SourceSide<'_>, node: SyntaxNode<'_>, is_test: bool) -> Option<&'static str> {
     let is_harmless = || {
         follows_success(node)
-            || is_after_signal(node)
+            || is_after_event(node, &["SIG"])
             || keeps_status(side, node)
             || is_stopped(node)
             || is_of_started_program(side, node)
@@ -279,23 +280,33 @@ fn is_of_started_program(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
     let path = side.path.as_str();
     let function = side.function_at(node).map_or("", |it| it.name.as_str());
     let is_main = function.rsplit('.').next().is_some_and(|name| matches!(name, "main" | "Main"));
-    let is_below_tests = path.rsplit_once("tests/").is_some_and(|(_, below)| below.contains('/'));
+    let below_tests = path.rsplit_once("tests/").map_or("", |(_, below)| below);
+    // Cargo takes `tests/x.rs` and `tests/x/main.rs` for tests.
+    let is_rust_test = match below_tests.matches('/').count() {
+        0 => true,
+        1 => below_tests.ends_with("/main.rs"),
+        _ => false,
+    };
+    let is_top_level = || node.ancestors().any(|it| it.kind() == "global_statement");
     match side.language {
         ScanLanguage::Go => !path.ends_with("_test.go"),
-        ScanLanguage::Rust => is_main && is_below_tests && !path.ends_with("/main.rs"),
-        ScanLanguage::Java | ScanLanguage::CSharp => is_main,
+        ScanLanguage::Rust => is_main && !is_rust_test,
+        ScanLanguage::Java => is_main,
+        ScanLanguage::CSharp => is_main || is_top_level(),
         _ => false,
     }
 }
 
-/// True if a script is among the data of tests, and no file loads it.
-fn is_started_script(side: &SourceSide<'_>, files: &ParsedFiles<'_>) -> bool {
+/// True if a script is among the data of tests, or new and started by another file by its name, and no file
+/// loads it.
+fn is_started_script(new: &NewOccurrence<'_, '_>, files: &ParsedFiles<'_>) -> bool {
+    let side = new.side;
     let path = side.path.as_str();
-    let is_data = path
-        .split('/')
-        .any(|part| matches!(part, "fixtures" | "fixture" | "__fixtures__" | "testdata"));
-    let name = path.rsplit('/').next().unwrap_or(path);
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let stem = name.split('.').next().unwrap_or(name);
+    let folders = || folder.split('/');
+    let is_data =
+        folders().any(|it| matches!(it, "fixtures" | "fixture" | "__fixtures__" | "testdata"));
     let loads = |line: &str| {
         let is_load = line.contains("require(")
             || line.trim_start().starts_with("import")
@@ -303,7 +314,44 @@ fn is_started_script(side: &SourceSide<'_>, files: &ParsedFiles<'_>) -> bool {
         is_load && line.contains(&format!("/{stem}"))
     };
     let is_script = matches!(side.language, ScanLanguage::JavaScript | ScanLanguage::TypeScript);
-    is_script && is_data && !files.after().any(|it| it.root.text().lines().any(loads))
+    let is_loaded = || {
+        files.after().any(|it| it.root.text().lines().any(loads))
+            || files.files.iter().any(|it| is_configuration_with(it.change, name))
+    };
+    // Runners load every file of such a folder. A message comes only from the starter.
+    let is_run = name.contains(".test.")
+        || name.contains(".spec.")
+        || folders().any(|it| it == "__tests__")
+        || folders().next_back().is_some_and(|it| matches!(it, "" | "spec" | "test" | "tests"))
+            && !is_after_event(new.occurrence.node, &["disconnect", "message"]);
+    let is_started = || {
+        let mut others = files.after().filter(|it| it.path != side.path);
+        new.file.before.is_none() && !is_run && others.any(|it| starts_script(it, name))
+    };
+    is_script && (is_data || is_started()) && !is_loaded()
+}
+
+/// True if a file of JavaScript starts programs or workers, and names a script.
+fn starts_script(side: &SourceSide<'_>, name: &str) -> bool {
+    let text = side.root.text();
+    let names = |it: SyntaxNode<'_>| {
+        let path = it.text().trim_matches(['"', '\'', '`']);
+        is_string(it)
+            && path.strip_suffix(name).is_some_and(|it| it.is_empty() || it.ends_with('/'))
+    };
+    ["exec", "fork(", "new Worker(", "spawn"].iter().any(|start| text.contains(start))
+        && side.root.descendants().into_iter().any(names)
+}
+
+/// True if the configuration of a tool names a script, which it may load into the tests.
+fn is_configuration_with(change: &SourceChange, name: &str) -> bool {
+    let path = change.path.as_str();
+    let file = path.rsplit('/').next().unwrap_or(path);
+    let is_configuration = file == "package.json"
+        || file.starts_with(".mocharc")
+        || file.contains(".config.")
+        || file.contains("vitest.workspace.");
+    is_configuration && change.after.as_deref().is_some_and(|text| text.contains(name))
 }
 
 /// True if an exit of a test ends nothing: the test has replaced the function, or expects the error that
@@ -332,16 +380,16 @@ fn is_stopped(node: SyntaxNode<'_>) -> bool {
     })
 }
 
-/// True if a signal to the process leads to an exit.
-fn is_after_signal(node: SyntaxNode<'_>) -> bool {
+/// True if an exit follows an event of the process, or of the port of a worker, whose name starts so.
+fn is_after_event(node: SyntaxNode<'_>, events: &[&str]) -> bool {
     node.ancestors().any(|around| {
-        let text = around.text();
-        around.kind() == "call_expression"
-            && ["process.on(", "process.once("].iter().any(|start| {
-                let rest =
-                    text.strip_prefix(start).map(|it| it.trim_start_matches(['"', '\'', '`']));
-                rest.is_some_and(|it| it.starts_with("SIG"))
-            })
+        let called = around.field("function").map_or("", SyntaxNode::text);
+        let is_handler =
+            matches!(called, "parentPort.on" | "parentPort.once" | "process.on" | "process.once");
+        let first = around.field("arguments").map(SyntaxNode::named_children);
+        let event = first.and_then(|it| it.first().copied()).filter(|it| is_string(*it));
+        let event = event.map_or("", |it| it.text().trim_matches(['"', '\'', '`']));
+        is_handler && events.iter().any(|it| event.starts_with(it))
     })
 }
 
