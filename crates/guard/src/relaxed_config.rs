@@ -7,6 +7,7 @@ mod codes;
 mod compare;
 mod first_config;
 mod literals;
+mod project_references;
 mod rules;
 mod scripts;
 mod tool_specifics;
@@ -175,10 +176,19 @@ fn pair_hits(pair: &ConfigPair, trades: &[&str], changes: &[SourceChange]) -> Ve
     };
     let after = merged(&pair.after);
     let is_other_kind = is_code(&pair.before) != is_code(&pair.after);
-    let inherits = is_other_kind
-        || tool_specifics::inherits_lints(tool, &after)
-        || ["extends", "extend"].iter().any(|key| after.get(key).is_some());
-    let mut found = find_relaxations(tool, &before, &after, inherits);
+    let found_in = |after: &Value| {
+        let inherits = is_other_kind
+            || tool_specifics::inherits_lints(tool, after)
+            || ["extends", "extend"].iter().any(|key| after.get(key).is_some());
+        find_relaxations(tool, &before, after, inherits)
+    };
+    let parts = project_references::referenced_configs(tool, &after, &now.path, changes);
+    let mut found: Vec<Relaxation> = Vec::new();
+    for relaxation in parts.unwrap_or_else(|| vec![after]).iter().flat_map(found_in) {
+        if !found.contains(&relaxation) {
+            found.push(relaxation);
+        }
+    }
     found.retain(|it| !it.change.split('`').nth(1).is_some_and(|word| is_emptied(word, changes)));
     let place = |key: &str| {
         let last = key.rsplit('.').next().unwrap_or_default();
