@@ -13,6 +13,7 @@ use rmcp::model::{
     ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
+use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
 use serde_json::Value;
 
@@ -30,7 +31,9 @@ pub type RequestHandler =
 pub async fn serve(handler: RequestHandler) -> Result<(), String> {
     let (input, output) = rmcp::transport::io::stdio();
     let CheckedClient { input, output, writer } = checked_client(input, output);
-    let running = McpServer { handler }.serve((input, output)).await;
+    // The lines are checked already, and rmcp would drop a long one.
+    let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(usize::MAX);
+    let running = McpServer { handler }.serve(transport).await;
     let running =
         running.map_err(|error| format!("the client did not complete the handshake: {error}"))?;
     let served = running.waiting().await.map(drop).map_err(|error| error.to_string());

@@ -52,7 +52,8 @@ async fn pass_lines(
     let mut line = Vec::new();
     loop {
         line.clear();
-        match (&mut input).take(MCP_LINE_BYTES_MAX).read_until(b'\n', &mut line).await {
+        // The newline is not part of the message.
+        match (&mut input).take(MCP_LINE_BYTES_MAX + 1).read_until(b'\n', &mut line).await {
             Ok(0) => return,
             Ok(_) => {}
             Err(error) => {
@@ -60,7 +61,8 @@ async fn pass_lines(
                 return;
             }
         }
-        let is_too_long = line.len() as u64 == MCP_LINE_BYTES_MAX && line.last() != Some(&b'\n');
+        let is_ended = line.last() == Some(&b'\n');
+        let is_too_long = !is_ended && line.len() as u64 > MCP_LINE_BYTES_MAX;
         if is_too_long && skip_line(&mut input).await.is_err() {
             return;
         }
@@ -68,6 +70,10 @@ async fn pass_lines(
             let message = format!("a message has at most {MCP_LINE_BYTES_MAX} bytes");
             Err(refusal(ErrorCode::INVALID_REQUEST, &message))
         } else {
+            if !is_ended {
+                // rmcp drops what the end of the input ends.
+                line.push(b'\n');
+            }
             checked_line(&line)
         };
         let is_passed = match checked {
@@ -201,6 +207,19 @@ mod tests {
             .map(|answer| answer["error"]["code"].clone())
             .collect();
         assert_eq!(codes, [-32600, -32700]);
+    }
+
+    #[tokio::test]
+    async fn the_longest_message_and_one_that_the_end_of_the_input_ends_are_passed_on() {
+        let longest = "7".repeat(usize::try_from(MCP_LINE_BYTES_MAX).expect("64 bits"));
+        let last = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}";
+        for input in [format!("\"{}\"\n{last}", &longest[2..]), format!("\"{}\"", &longest[2..])] {
+            let (answering, _answers) = duplex(MCP_PIPE_BYTES);
+            let mut client = checked_client(std::io::Cursor::new(input.clone()), answering);
+            let mut passed = String::new();
+            client.input.read_to_string(&mut passed).await.expect("a pipe");
+            assert!(passed == format!("{input}\n"), "{} bytes are passed on", passed.len());
+        }
     }
 
     #[test]
