@@ -19,6 +19,7 @@ mod relaxed_config;
 mod removed_code;
 pub mod run_files;
 mod settings;
+mod shadowed_functions;
 pub mod shell_writes;
 mod stubs;
 mod suite;
@@ -101,6 +102,7 @@ const FAMILIES: &[DetectorFamily] = &[
     stubs::stub_hits,
     removed_code::abandoned_hits,
     faked_results::fake_hits,
+    shadowed_functions::shadow_hits,
     managed_files::foreign_hits,
 ];
 
