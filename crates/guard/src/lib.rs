@@ -28,6 +28,7 @@ mod swallowed_errors;
 mod test_detection;
 #[cfg(test)]
 mod tests;
+mod unreached_assertions;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -103,6 +104,7 @@ const FAMILIES: &[DetectorFamily] = &[
     removed_code::abandoned_hits,
     faked_results::fake_hits,
     shadowed_functions::shadow_hits,
+    unreached_assertions::unreached_hits,
     managed_files::foreign_hits,
 ];
 
