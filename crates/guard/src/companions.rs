@@ -65,6 +65,26 @@ pub(super) fn named_tests(change: &SourceChange) -> Vec<RelPath> {
     files.filter_map(|file| RelPath::parse(&format!("{folder}{file}"))).collect()
 }
 
+/// The main files of the packages that a test of Go imports, which may hold its assertions: of
+/// `example.com/shop/internal/check` the file `internal/check/check.go`.
+pub(super) fn imported_packages(change: &SourceChange) -> Vec<RelPath> {
+    if !change.path.as_str().ends_with("_test.go") {
+        return Vec::new();
+    }
+    let text = change.after.as_deref().unwrap_or_default();
+    let quoted = |line: &str| Some(line.trim().strip_suffix('"')?.rsplit_once('"')?.1.to_owned());
+    let is_import = |line: &&str| line.starts_with("import ") || line.starts_with('\t');
+    let before_code = text.lines().take_while(|line| !line.starts_with("func "));
+    let named: Vec<String> = before_code.filter(is_import).filter_map(quoted).collect();
+    let files = named.iter().filter_map(|package| {
+        // The start of the path is the name of the module, of unknown length.
+        let folders = package.match_indices('/').map(|(at, _)| &package[at + 1..]);
+        let (_, name) = package.rsplit_once('/')?;
+        Some(folders.map(move |folder| format!("{folder}/{name}.go")))
+    });
+    files.flatten().filter_map(|file| RelPath::parse(&file)).collect()
+}
+
 /// Possible paths of the Rust manifest, which decides which features are enabled.
 fn manifests(folder: &str) -> impl Iterator<Item = String> + use<> {
     let above = |folder: &str| folder.rsplit_once('/').map(|(above, _)| above.to_owned());
@@ -76,6 +96,20 @@ fn manifests(folder: &str) -> impl Iterator<Item = String> + use<> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_packages_of_a_go_test_may_be_in_the_module() {
+        let change = SourceChange {
+            path: RelPath::parse("cart_test.go").expect("a path"),
+            old_path: None,
+            before: None,
+            after: Some(
+                "package x\n\nimport (\n\t\"testing\"\n\n\t\"e.com/x/internal/check\"\n)\n".into(),
+            ),
+        };
+        let found = imported_packages(&change);
+        assert!(found.iter().any(|it| it.as_str() == "internal/check/check.go"), "{found:?}");
+    }
 
     #[test]
     fn tests_stand_where_each_language_has_them() {

@@ -175,6 +175,7 @@ pub fn companion_paths(changes: &[SourceChange]) -> Vec<RelPath> {
     for change in changes.iter().filter(|it| it.before != it.after) {
         found.extend(companions::tests_of(&change.path));
         found.extend(companions::named_tests(change));
+        found.extend(companions::imported_packages(change));
         found.extend(relaxed_config::cargo_targets::needed_sources(change, changes));
     }
     found.into_iter().filter(|path| !own.contains(path)).collect()

@@ -208,7 +208,7 @@ pub(super) fn helpers(side: &SourceSide<'_>) -> AssertionHelpers {
     let reader = TestReader { side, is_helper: &never };
     for function in &side.functions {
         let simple = function.name.rsplit('.').next().unwrap_or_default().to_owned();
-        if side.is_test_at(function.node.bytes().start) {
+        if side.is_test_at(function.node.bytes().start) || go::takes_test(side, function) {
             let assertions = reader.assertions(function.body, &[]);
             if !assertions.is_empty() {
                 helpers.insert(simple, assertions);

@@ -1,8 +1,8 @@
 //! Tests as `go test` collects them.
 
 use super::{TestMarker, TestMarkerKind, TestNode, TestRows, parts};
-use crate::facts::SourceSide;
-use moai_scan::syntax::SyntaxNode;
+use crate::facts::{FunctionNode, SourceSide};
+use moai_scan::syntax::{ScanLanguage, SyntaxNode};
 
 pub(super) fn tests<'t>(side: &SourceSide<'t>) -> Vec<TestNode<'t>> {
     if !side.path.as_str().ends_with("_test.go") || is_passed_over(side.path.as_str()) {
@@ -241,6 +241,14 @@ fn is_about_machine(constraint: &str) -> bool {
                 .strip_prefix("go1.")
                 .is_some_and(|it| it.parse::<u32>().is_ok_and(|it| it < GO_VERSION_MAX))
     })
+}
+
+/// True if a function of Go outside tests takes the test that it may fail.
+pub(super) fn takes_test(side: &SourceSide<'_>, function: &FunctionNode<'_>) -> bool {
+    let parameters = function.node.field("parameters").map(SyntaxNode::named_children);
+    let first = parameters.and_then(|it| it.first().and_then(|it| it.field("type")));
+    let types = ["*testing.B", "*testing.F", "*testing.T", "testing.TB"];
+    side.language == ScanLanguage::Go && first.is_some_and(|it| types.contains(&it.text()))
 }
 
 #[cfg(test)]
