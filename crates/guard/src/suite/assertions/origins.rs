@@ -40,8 +40,16 @@ pub(in crate::suite) fn settle(assertions: &mut [Assertion], body: SyntaxNode<'_
         let given = words.iter().filter_map(|word| variables.get(word));
         assertion.epoch = given.map(|given| given.partition_point(|it| it.at < start)).sum();
         assertion.origin = origin(&assertion.subject, &variables, start);
-        if let [_] = assertion.expected.as_slice() {
-            assertion.source = origin(&assertion.expected, &variables, start);
+        let expected = match assertion.expected.as_slice() {
+            [wrapper, open, value, _]
+                if matches!(wrapper.as_str(), "Ok" | "Some") && open == "(" =>
+            {
+                std::slice::from_ref(value)
+            }
+            other => other,
+        };
+        if let [_] = expected {
+            assertion.source = origin(expected, &variables, start);
         }
         // `Assert.Null(Record.Exception(() => f(1)))`: nothing was thrown, whatever the result is.
         let is_record = matches!(assertion.origin.as_slice(), [record, _, name, ..]

@@ -99,7 +99,7 @@ fn holds((whole, all): (&Assertion, &[&str]), (part, own): (&Assertion, &[&str])
     if all.is_empty() || own.is_empty() {
         return false;
     }
-    let (values, value) = (borrowed(&whole.expected), borrowed(&part.expected));
+    let (values, value) = (borrowed(&whole.source), borrowed(&part.expected));
     match (whole.check, part.check) {
         (
             AssertionKind::Snapshot,
