@@ -170,7 +170,8 @@ pub(super) fn tests<'t>(
         ScanLanguage::Java | ScanLanguage::CSharp => attributed::tests(side, features),
         _ => javascript::tests(side),
     };
-    let is_helper = |name: &str| helpers.contains_key(name);
+    let is_helper =
+        |name: &str| helpers.get(name).is_some_and(|inside| inside.iter().any(|it| !it.is_vacuous));
     let reader = TestReader { side, is_helper: &is_helper };
     let mut tests: Vec<TestCase<'t>> =
         found.into_iter().filter_map(|found| reader.test(found)).collect();

@@ -59,7 +59,8 @@ pub(super) fn of_call(
     if is_fluent(root, &path) && path.len() > 1 {
         return chained(call.node, call.name, &call.arguments(), call.generics);
     }
-    if path.len() == 1 && is_helper(call.name) {
+    let is_own = path.len() == 1 || matches!(path.as_slice(), ["self" | "this", _]);
+    if is_own && is_helper(call.name) {
         return custom(call, is_helper);
     }
     let mut arguments = call.arguments();
