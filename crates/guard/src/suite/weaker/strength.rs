@@ -2,7 +2,7 @@
 
 use crate::Detection;
 use crate::suite::assertions::{Assertion, AssertionKind};
-use crate::suite::expression::{is_null_literal, is_size};
+use crate::suite::expression::{is_null_literal, is_size, is_value, unquoted};
 use crate::suite::hit;
 use crate::suite::inventory::TestCase;
 use crate::suite::words::{is_base_error, is_wildcard};
@@ -23,6 +23,26 @@ pub(super) fn still_compares(one: &Assertion, two: &Assertion, after: &TestCase<
     let is_one_of_two = two.text.contains(&whole.join(" "))
         && two.text.split(' ').any(|token| matches!(token, "or" | "||"));
     one.check == AssertionKind::Equal && !is_one_of_two && is_there()
+        || asks_for_message(one, two, after)
+}
+
+/// True if the message of the same exception is compared after it was caught.
+fn asks_for_message(one: &Assertion, two: &Assertion, after: &TestCase<'_>) -> bool {
+    let mut halves = one.expected.split(|token| token == "matching");
+    let (class, message) = (halves.next().unwrap_or_default(), halves.next().unwrap_or_default());
+    let Some(message) = message.last().map(|it| unquoted(it)).filter(|it| !it.is_empty()) else {
+        return false;
+    };
+    let compares = |it: &Assertion| {
+        let is_of_caught = it.subject.iter().any(|it| matches!(it.as_str(), "exception" | "value"));
+        let is_whole = matches!(it.check, AssertionKind::Equal | AssertionKind::Partial);
+        let says = it.expected.iter().any(|it| is_value(it) && unquoted(it).contains(message));
+        is_of_caught && is_whole && says && !it.text.contains(" not in ")
+    };
+    one.check == AssertionKind::Raises
+        && two.check == AssertionKind::Raises
+        && class == two.expected
+        && after.assertions.iter().any(compares)
 }
 
 pub(super) fn is_weaker(one: &Assertion, two: &Assertion) -> bool {
