@@ -5,7 +5,7 @@ use super::conditions::of_condition;
 use super::{Assertion, AssertionKind, valued};
 use crate::facts::tokens;
 use crate::suite::calls::{CallNode, callee};
-use crate::suite::expression::{TokenSlice, bare, is_literal, is_size, is_truth, number};
+use crate::suite::expression::{TokenSlice, bare, is_literal, is_name, is_size, is_truth, number};
 use crate::suite::words::{MatcherWord, meaning, meaning_in_chain};
 use moai_scan::syntax::{ScanLanguage, SyntaxNode};
 
@@ -64,6 +64,9 @@ pub(super) fn of_call(
         return custom(call, is_helper);
     }
     let mut arguments = call.arguments();
+    if let Some(found) = of_checker(call, &arguments, language) {
+        return found;
+    }
     let lower = call.name.to_lowercase();
     let is_assert = lower.starts_with("assert")
         || lower.starts_with("prop_assert")
@@ -131,6 +134,36 @@ fn of_gomega(call: &CallNode<'_>) -> Vec<Assertion> {
     };
     let is_contrary = call.name.contains("Not");
     of_matcher(call, &[subject, matcher], is_contrary)
+}
+
+/// `c.Assert(x, qt.Equals, 3)` of quicktest and gocheck.
+fn of_checker(
+    call: &CallNode<'_>,
+    arguments: &[TokenSlice<'_, '_>],
+    language: ScanLanguage,
+) -> Option<Vec<Assertion>> {
+    let is_call = language == ScanLanguage::Go && matches!(call.name, "Assert" | "Check");
+    let [subject, checker, rest @ ..] = arguments else { return None };
+    let is_checker = checker.first() == Some(&"qt") || checker == &["Equals"];
+    if !is_call || !is_checker {
+        return None;
+    }
+    let is_not = checker.contains(&"Not");
+    let name = checker.iter().rev().find(|it| is_name(it))?;
+    let expected = rest.first().copied().unwrap_or_default();
+    let known = meaning(name).or_else(|| meaning(name.trim_end_matches('s')));
+    Some(match known {
+        Some((MatcherWord::True, is_contrary)) => {
+            of_condition(call.node, subject, is_contrary ^ is_not)
+        }
+        Some((MatcherWord::False, is_contrary)) => {
+            of_condition(call.node, subject, is_contrary == is_not)
+        }
+        Some((word, is_contrary)) => {
+            vec![valued(call.node, word, is_contrary ^ is_not, subject, expected)]
+        }
+        None => vec![Assertion::new(call.node, AssertionKind::Custom, subject, expected)],
+    })
 }
 
 /// `x.ShouldBe(3)`
