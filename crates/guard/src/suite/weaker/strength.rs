@@ -193,5 +193,11 @@ fn is_broader(one: &Assertion, two: &Assertion) -> bool {
     };
     let ((old, said), (new, says)) = (parts(&one.expected), parts(&two.expected));
     let is_base = |class: &str| class.is_empty() || is_base_error(class);
-    (said && !says && old == new) || (!is_base(&old) && is_base(&new))
+    let is_one_of = |class: &str, several: &str| {
+        let inner = several.strip_prefix('(').and_then(|it| it.strip_suffix(')'));
+        inner.is_some_and(|it| it.split(',').any(|it| it == class))
+    };
+    let is_wider =
+        old != new && !old.is_empty() && is_one_of(&old, &new) && new != format!("({old},)");
+    (said && !says && old == new) || (!is_base(&old) && is_base(&new)) || is_wider
 }
