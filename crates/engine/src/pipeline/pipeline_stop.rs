@@ -116,14 +116,14 @@ pub(crate) async fn measure_plan(
     let before = pipeline_of_loop(engine, project, state).await?;
     let mut commands = command_readings(engine, project, state, &evidence.readings).await;
     let is_exam = |reading: &&SensorReading| reading.sensor == READING && reading.dirty;
-    let mut changes = approved_exam::weakening_lines(&evidence.findings);
+    let mut faults = approved_exam::weakening_lines(&evidence.findings);
     let is_exam_changed = evidence.readings.iter().any(|reading| is_exam(&reading));
     if is_exam_changed {
-        changes.extend(approved_exam::all_changes(engine, project, &state.charter()).await);
+        faults.extend(approved_exam::all_changes(engine, project, &state.charter()).await);
     }
-    if is_exam_changed || !changes.is_empty() {
+    if is_exam_changed || !faults.is_empty() {
         // Only a run of the frozen files and of the tests as they were accepts a TODO.
-        let unmeasured = CommandReading::Unmeasured(exam_changed(&changes));
+        let unmeasured = CommandReading::Unmeasured(exam_changed(&faults));
         for reading in commands.values_mut() {
             *reading = unmeasured.clone();
         }
