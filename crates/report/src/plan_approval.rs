@@ -12,6 +12,7 @@ use moai_base::limits::{
 use moai_loops::framework::MessageLanguage;
 use moai_pipeline::approved_plan::ApprovedPlan;
 use moai_pipeline::objection::{PlanObjection, UnapprovedPart};
+use moai_pipeline::plan::PlanDocument;
 use moai_pipeline::shown_plan::{ShownPlan, command_names};
 use moai_pipeline::state::PipelineState;
 
@@ -48,20 +49,17 @@ pub fn awaits_approval(state: &PipelineState, is_declined: bool) -> String {
     phrase.with(language, &[&state.id, &state.plan_path(), version, &names])
 }
 
-/// For the user before an approval: the commands that it freezes, one line each, and the other parts that it
-/// adds to an approved plan.
+/// For the user before an approval: the acceptance items that it freezes, one line each, and the other parts
+/// that it adds to an approved plan.
 #[must_use]
-pub fn commands_to_approve(state: &PipelineState, text: &str) -> Vec<String> {
+pub fn items_to_approve(state: &PipelineState, text: &str) -> Vec<String> {
     let language = language(state);
-    let now = ShownPlan::of(text);
-    let approved = state.approved.as_ref().map(|plan| ShownPlan::of(plan.text()));
-    let commands = approved.as_ref().map_or(now.commands.clone(), |old| now.commands_without(old));
-    let mut lines: Vec<String> = commands
-        .iter()
-        .take(ACCEPTED_LINES_MAX)
-        .map(|command| one_line(command, LINE_CHARS_MAX))
-        .collect();
-    let more = commands.len().saturating_sub(ACCEPTED_LINES_MAX);
+    let approved = state.approved.as_ref().map(|plan| item_lines(plan.text())).unwrap_or_default();
+    let mut items = item_lines(text);
+    items.retain(|item| !approved.contains(item));
+    let more = items.len().saturating_sub(ACCEPTED_LINES_MAX);
+    items.truncate(ACCEPTED_LINES_MAX);
+    let mut lines = items;
     if more > 0 {
         lines.push(course::MORE_FAULTS.with(language, &[&more.to_string()]));
     }
@@ -71,6 +69,21 @@ pub fn commands_to_approve(state: &PipelineState, text: &str) -> Vec<String> {
         lines.extend(
             (!parts.is_empty()).then(|| course::PARTS_TO_APPROVE.with(language, &[&named])),
         );
+    }
+    lines
+}
+
+/// The acceptance items of a plan, each with its TODO: ``TODO-1 `test -f x` ``, `TODO-1 [H] the text reads well`.
+fn item_lines(text: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    for todo in &PlanDocument::parse(text).todos {
+        for item in &todo.items {
+            let line = match &item.command {
+                Some(command) => format!("{} `{command}`", todo.id),
+                None => format!("{} [{}] {}", todo.id, item.kind.as_str(), item.text),
+            };
+            lines.push(one_line(&line, LINE_CHARS_MAX));
+        }
     }
     lines
 }

@@ -19,7 +19,7 @@ use moai_pipeline::state::{PipelineState, PlanApprover};
 use moai_pipeline::step::{PipelineEvent, approval_objections, step};
 use moai_protocol::control::{CommandReply, TerminalProof};
 use moai_report::person_questions::{approval_is_asked, question_is_none};
-use moai_report::plan_approval::{approved, changed_document, commands_to_approve, not_as_shown};
+use moai_report::plan_approval::{approved, changed_document, items_to_approve, not_as_shown};
 use moai_report::{pipeline as words, pipeline_exam};
 
 /// A plan that nothing keeps from being approved.
@@ -56,7 +56,7 @@ impl ReadyPlan {
         let (state, project) = (&self.state, &call.project);
         let late = unfrozen_scripts(call.engine, project, &state.loop_id).await.late;
         let documents = unapproved_documents(project, state).await;
-        let mut lines = commands_to_approve(state, &self.text);
+        let mut lines = items_to_approve(state, &self.text);
         lines.extend(pipeline_exam::late_scripts(state, &late));
         lines.extend(documents.iter().map(|path| changed_document(state, path)));
         lines
