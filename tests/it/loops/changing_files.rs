@@ -146,7 +146,7 @@ fn reports_that_the_agent_made_with_the_checks_are_no_work() {
         run_by_agent(&sandbox);
         assert_eq!(stop(&sandbox, "finished"), None, "{report}: {}", status(&sandbox));
         assert_eq!(status(&sandbox)["status"], "completed", "{report}");
-        // They are not what was asked for either.
+        // Nor do they count as the work that the task asks for.
         let sandbox = checked(&report);
         sandbox.write("app.py", CLEAN);
         run_by_agent(&sandbox);

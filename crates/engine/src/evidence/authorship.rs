@@ -4,13 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::branches::loop_branch::loop_base_commit;
 use crate::engine::{Engine, panic_gap, run_blocking};
 use crate::exam::{ToolWrite, change_time_ns};
-use crate::guard::guard_run::{GuardRunOptions, run_guard};
+use crate::guard::guard_run::run_loop_guard;
 use crate::guard::waivers::WaiverStore;
 use crate::project::Project;
-use crate::stop::check_outputs::CheckOutputs;
 use moai_base::finding::{Finding, Severity};
 use moai_base::foreign_text::one_line;
 use moai_base::hash::ContentHash;
@@ -135,15 +133,7 @@ pub(crate) async fn foreign_guard_findings(
     project: &Project,
     charter: &Charter,
 ) -> Result<Vec<Finding>, String> {
-    let wanted = GuardRunOptions {
-        base: loop_base_commit(project, charter).await,
-        goal: charter.goal.clone(),
-        known: Vec::new(),
-        threshold: Severity::Error,
-        loop_id: Some(charter.id.clone()),
-        outputs: CheckOutputs::default(),
-    };
-    let guarded = run_guard(engine, project, wanted).await?;
+    let guarded = run_loop_guard(engine, project, charter).await?;
     let foreign = foreign_findings(engine, project, charter, &guarded.evidence.findings).await;
     foreign.map_err(|error| error.to_string())
 }

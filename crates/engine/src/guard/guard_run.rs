@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::branches::loop_branch::loop_base_commit;
 use crate::engine::{Engine, run_blocking};
 use crate::guard::waivers::WaiverStore;
 use crate::project::Project;
@@ -19,6 +20,7 @@ use moai_base::verdict::{Cause, Gap};
 use moai_guard::{GuardInput, SENSOR, SourceChange};
 use moai_host::files;
 use moai_host::git::{self, FileDifference, TextAtBase};
+use moai_loops::charter::Charter;
 
 /// Options of one run of the guard.
 #[derive(Clone, Debug)]
@@ -56,6 +58,23 @@ pub(crate) async fn run_guard(
     let (engine, project) = (Arc::clone(engine), project.clone());
     let report = run_blocking(move || inspect_changes(&engine, &project, &wanted)).await;
     report.unwrap_or_else(|| Ok(unmeasured(Gap::new(Cause::Crashed, "the guard ended early"))))
+}
+
+/// Runs the guard on the changes since a loop began. The error is one line for the user.
+pub(crate) async fn run_loop_guard(
+    engine: &Arc<Engine>,
+    project: &Project,
+    charter: &Charter,
+) -> Result<ProjectGuardReport, String> {
+    let wanted = GuardRunOptions {
+        base: loop_base_commit(project, charter).await,
+        goal: charter.goal.clone(),
+        known: Vec::new(),
+        threshold: Severity::Error,
+        loop_id: Some(charter.id.clone()),
+        outputs: CheckOutputs::default(),
+    };
+    run_guard(engine, project, wanted).await
 }
 
 fn inspect_changes(

@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::branches::loop_branch::loop_base_commit;
 use crate::engine::Engine;
 use crate::exam::{self, attributed_differences, is_of_sensors};
-use crate::guard::guard_run::{GuardRunOptions, run_guard};
+use crate::guard::guard_run::run_loop_guard;
 use crate::project::Project;
-use crate::stop::check_outputs::CheckOutputs;
 use moai_base::finding::{Finding, Severity};
 use moai_host::store::StoreError;
 use moai_loops::charter::Charter;
@@ -55,15 +53,7 @@ pub(super) async fn weakenings(
     project: &Project,
     charter: &Charter,
 ) -> Vec<String> {
-    let wanted = GuardRunOptions {
-        base: loop_base_commit(project, charter).await,
-        goal: charter.goal.clone(),
-        known: Vec::new(),
-        threshold: Severity::Error,
-        loop_id: Some(charter.id.clone()),
-        outputs: CheckOutputs::default(),
-    };
-    match run_guard(engine, project, wanted).await {
+    match run_loop_guard(engine, project, charter).await {
         Ok(guarded) => weakening_lines(&guarded.evidence.findings),
         Err(error) => {
             tracing::warn!(error, id = charter.id, "the guard did not run at the end of a worker");
