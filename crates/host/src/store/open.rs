@@ -91,7 +91,6 @@ impl StoreDatabase {
         if let Some(reason) = &self.unchangeable {
             return Err(reason.clone());
         }
-        self.connection.pragma_update(None, "query_only", false)?;
         Ok(self.connection.execute_batch(sql)?)
     }
 
@@ -100,7 +99,6 @@ impl StoreDatabase {
     pub(super) fn vacuum(&mut self, pages_max: u32) -> Result<bool, StoreError> {
         let free_before = self.free_pages()?;
         if free_before > 0 && self.unchangeable.is_none() {
-            self.connection.pragma_update(None, "query_only", false)?;
             let sql = format!("PRAGMA incremental_vacuum({pages_max})");
             let mut vacuum = self.connection.prepare(&sql)?;
             let mut pages = vacuum.query([])?;
@@ -115,7 +113,7 @@ impl StoreDatabase {
         Ok(self.connection.query_row("PRAGMA freelist_count", [], |row| row.get(0))?)
     }
 
-    /// Runs `work` in one transaction; rolls back unless it returns `Ok`.
+    /// Runs `work` in one transaction; rolls back unless it is a write that returns `Ok`.
     pub(super) fn transact<T>(
         &mut self,
         access: TransactionMode,
@@ -125,14 +123,22 @@ impl StoreDatabase {
         if let Some(reason) = unchangeable.filter(|_| access == TransactionMode::Write) {
             return Err(reason.clone());
         }
-        self.connection.pragma_update(None, "query_only", access == TransactionMode::Read)?;
         let behavior = match access {
             TransactionMode::Read => TransactionBehavior::Deferred,
             TransactionMode::Write => TransactionBehavior::Immediate,
         };
         let transaction = self.connection.transaction_with_behavior(behavior)?;
+        let changes_before = transaction.total_changes();
         let value = work(&transaction)?;
-        transaction.commit()?;
+        match access {
+            TransactionMode::Write => transaction.commit()?,
+            // Not `PRAGMA query_only`: setting it makes SQLite compile every cached statement again.
+            TransactionMode::Read if transaction.total_changes() != changes_before => {
+                let reason = "a transaction for reading changed the database".to_owned();
+                return Err(StoreError::Unavailable(reason));
+            }
+            TransactionMode::Read => transaction.rollback()?,
+        }
         Ok(value)
     }
 }

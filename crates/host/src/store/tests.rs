@@ -183,6 +183,17 @@ async fn two_stores_over_one_folder_lose_no_update() {
 }
 
 #[tokio::test]
+async fn a_transaction_for_reading_changes_nothing() {
+    let home = Home::new();
+    let store = home.store();
+    home.save(&store, "a", None).await.unwrap();
+    let delete = |it: &Transaction<'_>| Ok(it.execute("DELETE FROM loops", [])?);
+    let refused = store.read(&home.project, delete).await;
+    assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
+    assert_eq!(home.count(&store).await, Ok(1));
+}
+
+#[tokio::test]
 async fn a_database_of_a_newer_program_is_named_and_left_alone() {
     let home = Home::new();
     let store = home.store();
