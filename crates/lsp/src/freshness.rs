@@ -22,7 +22,7 @@ use super::registry::{DiagnosticsMethod, ServerSpec};
 use crate::jsonrpc::RpcError;
 use crate::messages::DiagnosticContext;
 use crate::session::ProjectListing;
-use crate::session::outside::{ListedProject, ProjectLists};
+use crate::session::outside::{CoveringConfig, ListedProject, ProjectLists};
 use moai_base::finding::Finding;
 use moai_base::verdict::Gap;
 
@@ -143,6 +143,14 @@ impl CompletionProtocol {
         match self {
             Self::Tsserver(state) => state.take_listed_project(),
             Self::Pull(state) => state.take_listed_project(),
+            _ => None,
+        }
+    }
+
+    /// The configuration of the project that covers the file, as the server reported it in its last response.
+    pub(crate) fn take_covering_config(&mut self) -> Option<CoveringConfig> {
+        match self {
+            Self::Pull(state) => state.take_covering_config(),
             _ => None,
         }
     }

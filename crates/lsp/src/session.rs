@@ -531,6 +531,9 @@ impl LspSession {
             project_lists: &self.project_lists,
         };
         let step = act(&mut job.protocol, &subject);
+        if let Some(config) = job.protocol.take_covering_config() {
+            self.project_lists.store_covering(file.clone(), config);
+        }
         if let Some(project) = job.protocol.take_listed_project() {
             self.store_project_list(project);
         }

@@ -19,7 +19,7 @@ use crate::jsonrpc::RpcError;
 use crate::messages::parse_diagnostics;
 use crate::registry::CheckingRules;
 use crate::session::ProjectListing;
-use crate::session::outside::ListedProject;
+use crate::session::outside::{CoveringConfig, ListedProject};
 use crate::switched_off::{is_project_marker, project_marker};
 use moai_base::finding::Finding;
 use moai_base::limits::{PULL_RETRY_MS_MAX, PULL_RETRY_MS_MIN};
@@ -37,6 +37,7 @@ pub(crate) struct PullProtocol {
     failure: Option<String>,
     /// The findings, until the covering project is known.
     measured: Option<MeasuredFindings>,
+    covering: Option<CoveringConfig>,
     listed: Option<ListedProject>,
 }
 
@@ -46,7 +47,7 @@ struct MeasuredFindings {
     findings: Vec<Finding>,
     /// The configuration of the covering project, once the server has reported it; empty for none.
     project: Option<String>,
-    /// Of the project lists, when the files of the project were requested.
+    /// Of the project lists, when the covering project was requested.
     change_count: u64,
 }
 
@@ -131,12 +132,21 @@ impl PullProtocol {
         ProtocolStep::Wait
     }
 
-    /// Requests the covering project from TypeScript 7 before the findings count.
-    fn finish(&mut self, subject: &MeasurementContext<'_>, findings: Vec<Finding>) -> ProtocolStep {
+    /// Requests the covering project from TypeScript 7 before the findings count, unless it is known.
+    fn finish(
+        &mut self,
+        subject: &MeasurementContext<'_>,
+        mut findings: Vec<Finding>,
+    ) -> ProtocolStep {
         if subject.spec.checking != Some(CheckingRules::Typescript) {
             return ProtocolStep::Done(Ok(findings));
         }
-        self.measured = Some(MeasuredFindings { findings, project: None, change_count: 0 });
+        if let Some(config) = subject.project_lists.covering_config(subject.file) {
+            findings.push(project_marker(subject.about, config));
+            return ProtocolStep::Done(Ok(findings));
+        }
+        let change_count = subject.project_lists.change_count();
+        self.measured = Some(MeasuredFindings { findings, project: None, change_count });
         ProtocolStep::SendRequest(PROJECT_INFO, json!({"textDocument": {"uri": subject.uri}}))
     }
 
@@ -160,11 +170,14 @@ impl PullProtocol {
         };
         measured.findings.push(project_marker(subject.about, config));
         // The files of an inferred project, which has no configuration, change with every document.
+        if !config.is_empty() {
+            let change_count = measured.change_count;
+            self.covering = Some(CoveringConfig { path: config.to_owned(), change_count });
+        }
         if !config.is_empty() && subject.project_lists.is_current(config) {
             return ProtocolStep::Done(Ok(measured.findings));
         }
         measured.project = Some(config.to_owned());
-        measured.change_count = subject.project_lists.change_count();
         self.measured = Some(measured);
         ProtocolStep::SendRequest(API_SESSION, json!({}))
     }
@@ -187,6 +200,10 @@ impl PullProtocol {
 
     pub(super) fn take_listed_project(&mut self) -> Option<ListedProject> {
         self.listed.take()
+    }
+
+    pub(super) fn take_covering_config(&mut self) -> Option<CoveringConfig> {
+        self.covering.take()
     }
 
     fn retry(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
@@ -361,6 +378,34 @@ mod tests {
             });
             assert_eq!(word(&step), expected, "{config}");
         }
+    }
+
+    #[test]
+    fn a_files_project_is_asked_for_once_per_change_on_disk() {
+        let typescript = spec(r#", "checking": "typescript""#);
+        let mut lists = ProjectLists::default();
+        let file = with_subject(Instant::now(), 0, false, |subject| subject.file.to_path_buf());
+        let step = |lists: &ProjectLists| {
+            with_subject(Instant::now(), 0, false, |subject| {
+                let subject =
+                    &MeasurementContext { spec: &typescript, project_lists: lists, ..*subject };
+                let mut pull = PullProtocol::default();
+                let first = word(&pull.on_response(subject, Ok(&full(0))));
+                pull.on_response(subject, Ok(&json!({"configFilePath": "/r/t.json"})));
+                (first, pull.take_covering_config())
+            })
+        };
+        let (first, covering) = step(&lists);
+        assert_eq!(first, format!("ask {PROJECT_INFO}"));
+        lists.store_covering(file.clone(), covering.clone().expect("it was reported"));
+        assert_eq!(step(&lists).0, format!("ask {PROJECT_INFO}"), "its files are not listed");
+        let listed = ListedProject { name: "/r/t.json".into(), files: Vec::new(), change_count: 0 };
+        lists.store(Path::new("/r"), listed.clone());
+        assert_eq!(step(&lists), ("1 found".to_owned(), None), "only the marker");
+        lists.mark_outdated();
+        lists.store_covering(file, covering.expect("it was reported"));
+        lists.store(Path::new("/r"), ListedProject { change_count: 1, ..listed });
+        assert_eq!(step(&lists).0, format!("ask {PROJECT_INFO}"), "reported before the change");
     }
 
     #[test]

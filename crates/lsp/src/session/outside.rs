@@ -49,12 +49,22 @@ pub(crate) struct ListedProject {
     pub(crate) change_count: u64,
 }
 
+/// The configuration of the project that covers a file, as the server reported it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CoveringConfig {
+    pub(crate) path: String,
+    /// [`ProjectLists::change_count`] when the server was asked for it.
+    pub(crate) change_count: u64,
+}
+
 /// The unpolled files of each project of the server.
 #[derive(Debug, Default)]
 pub(crate) struct ProjectLists {
     files: BTreeMap<String, BTreeSet<PathBuf>>,
     /// The projects whose files were listed after the last change that may have changed them.
     current: BTreeSet<String>,
+    /// Configurations of the projects that cover files, as reported since that change.
+    covering: BTreeMap<PathBuf, String>,
     change_count: u64,
 }
 
@@ -69,6 +79,12 @@ impl ProjectLists {
         self.current.contains(project)
     }
 
+    /// The configuration of the project that covers a file, if the server has reported it and listed the
+    /// project's files since the last such change.
+    pub(crate) fn covering_config(&self, file: &Path) -> Option<&str> {
+        self.covering.get(file).map(String::as_str).filter(|config| self.is_current(config))
+    }
+
     /// Number of changes so far that may have changed the files of a project.
     pub(crate) fn change_count(&self) -> u64 {
         self.change_count
@@ -76,9 +92,16 @@ impl ProjectLists {
 
     /// Files appeared, disappeared or refer to others, or a file changed whose earlier text is
     /// unknown, such as a configuration.
-    pub(super) fn mark_outdated(&mut self) {
+    pub(crate) fn mark_outdated(&mut self) {
         self.current.clear();
+        self.covering.clear();
         self.change_count += 1;
+    }
+
+    pub(crate) fn store_covering(&mut self, file: PathBuf, config: CoveringConfig) {
+        if config.change_count == self.change_count {
+            self.covering.insert(file, config.path);
+        }
     }
 
     pub(crate) fn store(&mut self, root: &Path, project: ListedProject) {
