@@ -21,14 +21,14 @@ const HIDDEN_CONFIGURATION: [&str; 5] =
     [".clang-tidy", ".eslintrc", ".flake8", ".pylintrc", ".shellcheckrc"];
 
 /// Languages and servers by id. Its copies share the entries, because every hook makes one.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Catalogue {
     languages: BTreeMap<String, Arc<LanguageSpec>>,
     servers: BTreeMap<String, Arc<ServerSpec>>,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LanguageSpec {
     pub name: String,

@@ -34,54 +34,61 @@ pub(crate) async fn sync_disk(engine: &Arc<Engine>, project: &Project) -> DiskEp
     run_to_completion(Box::pin(poll)).await.unwrap_or_default()
 }
 
-async fn poll_and_announce(engine: Arc<Engine>, project: Project, mut turn: PollTurn) -> DiskEpoch {
-    let Some(changes) = poll_disk(&engine, &project, &mut turn).await else {
-        return turn.finish(DiskEpoch::default());
-    };
-    announce(&engine, &project, changes).await;
-    let disk = engine.ledger().root(&project.root).disk.last_poll();
-    turn.finish(disk)
+async fn poll_and_announce(engine: Arc<Engine>, project: Project, turn: PollTurn) -> DiskEpoch {
+    match poll_disk(&engine, &project, turn).await {
+        Some(poll) => announce(&engine, &project, poll).await,
+        None => DiskEpoch::default(),
+    }
 }
 
-/// The changes since the last poll; `None` after a panic. At the first poll everything counts as
-/// changed, because a server may still run from before this root was forgotten.
+/// A poll whose changes are not announced yet.
+struct UnannouncedPoll {
+    turn: PollTurn,
+    /// Since the last poll.
+    changes: Vec<(PathBuf, DiskChange)>,
+    /// The present texts of a few changed files, for their documents in language servers.
+    present: Vec<PresentText>,
+}
+
+/// Polls the root; `None` after a panic. At the first poll everything counts as changed, because a server
+/// may still run from before this root was forgotten. All of it is one job, because hooks wait for it and
+/// each job costs a change of threads.
 async fn poll_disk(
     engine: &Arc<Engine>,
     project: &Project,
-    turn: &mut PollTurn,
-) -> Option<Vec<(PathBuf, DiskChange)>> {
-    let walk = walk_root(project, turn).await?;
+    mut turn: PollTurn,
+) -> Option<UnannouncedPoll> {
     let reaches = engine.servers.reaches(project.root.clone()).await;
     let (engine, project) = (Arc::clone(engine), project.clone());
-    run_blocking(move || poll_files(&engine, &project, &walk, &reaches)).await
+    let polled = run_blocking(move || {
+        let walk = walk_root(&project, &mut turn)?;
+        let changes = poll_files(&engine, &project, &walk, &reaches);
+        // Read after the poll, because older texts must not count as present.
+        let present = present_texts(&project, &changes);
+        Some(UnannouncedPoll { turn, changes, present })
+    });
+    polled.await.flatten()
 }
 
 /// The names of the root's files. Callers that ask at nearly the same time share this poll, because walking
 /// again takes less time than another poll: the walk begins again when it has lasted for [`SHARED_POLL_MS`]
 /// or has ended. It begins again only once, so that a stream of callers does not delay the first.
-async fn walk_root(project: &Project, turn: &mut PollTurn) -> Option<NameWalk> {
-    let (callers, first_project) = (turn.callers(), project.clone());
-    let first_walk = run_blocking(move || {
-        let share_at = Instant::now() + Duration::from_millis(SHARED_POLL_MS);
-        let is_shared = OnceLock::new();
-        let is_superseded = || match is_shared.get() {
-            Some(is_shared) => *is_shared,
-            None if Instant::now() < share_at => false,
-            None => *is_shared.get_or_init(|| callers.are_waiting()),
-        };
-        let is_watched = |path: &RelPath| first_project.is_watched(path);
-        files::walk_all_names_unless(&first_project.root, &is_watched, &is_superseded)
-    });
-    let first_walk = first_walk.await?;
+fn walk_root(project: &Project, turn: &mut PollTurn) -> Option<NameWalk> {
+    let callers = turn.callers();
+    let share_at = Instant::now() + Duration::from_millis(SHARED_POLL_MS);
+    let is_shared = OnceLock::new();
+    let is_superseded = || match is_shared.get() {
+        Some(is_shared) => *is_shared,
+        None if Instant::now() < share_at => false,
+        None => *is_shared.get_or_init(|| callers.are_waiting()),
+    };
+    let is_watched = |path: &RelPath| project.is_watched(path);
+    let listings = turn.listings(project.watch_filter());
+    let first_walk = listings.walk(&project.root, &is_watched, &is_superseded);
     if !turn.restart_if_awaited() {
         return first_walk;
     }
-    let project = project.clone();
-    let walk = run_blocking(move || {
-        let is_watched = |path: &RelPath| project.is_watched(path);
-        files::walk_all_names_unless(&project.root, &is_watched, &|| false)
-    });
-    walk.await.flatten()
+    turn.listings(project.watch_filter()).walk(&project.root, &is_watched, &|| false)
 }
 
 fn poll_files(
@@ -117,29 +124,26 @@ fn poll_files(
     changes.chain(outside_changes).collect()
 }
 
-async fn announce(engine: &Arc<Engine>, project: &Project, changes: Vec<(PathBuf, DiskChange)>) {
+async fn announce(engine: &Engine, project: &Project, poll: UnannouncedPoll) -> DiskEpoch {
+    let UnannouncedPoll { turn, changes, present } = poll;
     if !changes.is_empty() {
-        let present = present_texts(project, &changes).await;
         engine.servers.files_changed(project.root.clone(), changes, present).await;
     }
-    engine.ledger().root(&project.root).disk.announce();
+    let mut ledger = engine.ledger();
+    let disk = &mut ledger.root(&project.root).disk;
+    disk.announce();
+    let polled = disk.last_poll();
+    drop(ledger);
+    turn.finish(polled)
 }
 
-/// The present texts of a few changed files, for their documents in language servers. Read after the
-/// poll, because older texts must not count as present.
-async fn present_texts(project: &Project, changes: &[(PathBuf, DiskChange)]) -> Vec<PresentText> {
+fn present_texts(project: &Project, changes: &[(PathBuf, DiskChange)]) -> Vec<PresentText> {
     if changes.len() > CHANGED_READ_FILES_MAX {
         return Vec::new();
     }
-    let root = project.root.clone();
-    let files: Vec<PathBuf> = changes.iter().map(|(file, _)| file.clone()).collect();
-    let read = run_blocking(move || {
-        let snapshots = files.iter().filter_map(|file| files::read_snapshot(&root, file).ok());
-        let present =
-            snapshots.map(|it| PresentText { path: it.path, text: it.text, hash: it.hash });
-        present.collect()
-    });
-    read.await.unwrap_or_default()
+    let read =
+        changes.iter().filter_map(|(file, _)| files::read_snapshot(&project.root, file).ok());
+    read.map(|it| PresentText { path: it.path, text: it.text, hash: it.hash }).collect()
 }
 
 /// Changes by other writers that a session has not seen.
@@ -195,15 +199,15 @@ async fn take_unseen(
     project: Project,
     session: String,
     first_look: FirstLook,
-    mut turn: Result<PollTurn, DiskEpoch>,
+    turn: Result<PollTurn, DiskEpoch>,
 ) -> UnseenFiles {
-    let changes = match &mut turn {
-        Ok(turn) => poll_disk(&engine, &project, turn).await,
+    let polled = match turn {
+        Ok(turn) => poll_disk(&engine, &project, turn).await.map(Ok),
         // The poll of another caller announced them.
-        Err(disk) => disk.epoch.map(|_| Vec::new()),
+        Err(disk) => disk.epoch.map(|_| Err(disk)),
     };
     // The changes of a failed poll stay unseen; the session's next poll takes them.
-    let Some(changes) = changes else { return UnseenFiles::default() };
+    let Some(polled) = polled else { return UnseenFiles::default() };
     let root = project.root.clone();
     let head = run_blocking(move || git::head_commit(&root)).await.flatten();
     let seen = engine.ledger().take_unseen(&session, &project.root, head.clone());
@@ -222,13 +226,9 @@ async fn take_unseen(
     };
     let is_sorted = sorted.is_some();
     let mut unseen = sorted.unwrap_or_default();
-    let disk = match turn {
+    let disk = match polled {
         Err(disk) => disk,
-        Ok(turn) => {
-            announce(&engine, &project, changes).await;
-            let disk = engine.ledger().root(&project.root).disk.last_poll();
-            turn.finish(disk)
-        }
+        Ok(polled) => announce(&engine, &project, polled).await,
     };
     if !is_sorted {
         engine.ledger().session(&session).set_disk_cursor(&project.root, before);

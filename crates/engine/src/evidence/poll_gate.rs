@@ -5,8 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
+use crate::project::WatchFilter;
 use moai_base::limits::{OUTSIDE_FILES_MAX, UNMARKED_ENTRIES_MAX, WALK_FILES_MAX};
 use moai_base::verdict::{Cause, Gap};
+use moai_host::files::FolderListings;
 
 /// Outcome of a poll.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,6 +68,9 @@ struct PollNumbers {
 struct FinishedPoll {
     number: u64,
     disk: DiskEpoch,
+    listings: FolderListings,
+    /// Selects the names in the listings.
+    filter: Option<WatchFilter>,
 }
 
 /// Permission to poll a root.
@@ -127,9 +132,19 @@ impl PollTurn {
         is_awaited
     }
 
+    /// The folders of the root as the last poll with this filter read them.
+    pub(crate) fn listings(&mut self, filter: WatchFilter) -> &mut FolderListings {
+        if self.last.filter.as_ref() != Some(&filter) {
+            self.last.listings = FolderListings::default();
+            self.last.filter = Some(filter);
+        }
+        &mut self.last.listings
+    }
+
     /// Ends the turn; callers that waited since before it began get the same result.
     pub(crate) fn finish(mut self, disk: DiskEpoch) -> DiskEpoch {
-        *self.last = FinishedPoll { number: self.number, disk };
+        self.last.number = self.number;
+        self.last.disk = disk;
         disk
     }
 }

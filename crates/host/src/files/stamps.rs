@@ -8,10 +8,14 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::thread::{ScopedJoinHandle, available_parallelism};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant};
 
-use moai_base::limits::{FILE_TIME_TICK_MS_MAX, SERIAL_WALK_FILES_MAX};
+use moai_base::limits::{
+    COARSE_TIME_NS_MAX, FILE_TIME_TICK_MS_MAX, FILE_TIME_TICK_NS_MIN, SERIAL_STAMPS_MAX,
+};
 use moai_base::path::RelPath;
+use rustix::fs::Timespec;
+use rustix::time::{ClockId, clock_getres, clock_gettime};
 
 /// Modification and change time (nanoseconds since the epoch), size and inode of a file. Every
 /// write changes at least one of them, because the change time cannot be set back, unless it has the
@@ -60,6 +64,14 @@ impl FileStamp {
         (self.inode, self.modified_ns) != (earlier.inode, earlier.modified_ns)
     }
 
+    /// True if every later change leaves a different stamp, if such a change gets at least `earliest_ns`. A time
+    /// without a fraction may come from a file system that keeps whole seconds.
+    pub(super) fn is_final(&self, earliest_ns: i128) -> bool {
+        let is_coarse = self.changed_ns % 1_000_000_000 == 0;
+        let tick_ns_max = if is_coarse { COARSE_TIME_NS_MAX } else { 0 };
+        self.changed_ns + tick_ns_max < earliest_ns
+    }
+
     /// Milliseconds between its modification time and its last change.
     #[must_use]
     pub fn lag_ms(&self) -> u64 {
@@ -79,7 +91,7 @@ impl FileStamp {
 #[must_use]
 pub fn stamp_files(root: &Path, files: &[RelPath]) -> BTreeMap<RelPath, FileStamp> {
     let threads = available_parallelism().map_or(1, NonZero::get);
-    let share = files.len().div_ceil(threads).max(SERIAL_WALK_FILES_MAX);
+    let share = files.len().div_ceil(threads).max(SERIAL_STAMPS_MAX);
     let stamps: BTreeMap<RelPath, FileStamp> = if files.len() <= share {
         stamp_share(root, files).into_iter().collect()
     } else {
@@ -113,25 +125,74 @@ fn stamp_share(root: &Path, files: &[RelPath]) -> Vec<(RelPath, FileStamp)> {
 /// kernel's clock leave equal stamps, so if a file was written in the present tick, its end is awaited; bytes
 /// read afterwards are those of the last write.
 pub fn await_tick<'s>(stamps: impl IntoIterator<Item = &'s FileStamp>) {
-    let pause = tick_rest(stamps, now_ns());
-    if !pause.is_zero() {
-        std::thread::sleep(pause);
+    let clock = FileClock::of_kernel();
+    let Some(newest_ns) = newest_unsettled(stamps, clock.earliest_ns()) else { return };
+    let wait_end = Instant::now() + Duration::from_millis(FILE_TIME_TICK_MS_MAX);
+    while clock.earliest_ns() <= newest_ns && Instant::now() < wait_end {
+        std::thread::sleep(clock.rest_of_tick(newest_ns));
     }
 }
 
-/// Time until no further write can get the change time of one of these stamps.
-fn tick_rest<'s>(stamps: impl IntoIterator<Item = &'s FileStamp>, now_ns: i128) -> Duration {
-    let tick_ns = i128::from(FILE_TIME_TICK_MS_MAX) * 1_000_000;
-    let ages = stamps.into_iter().map(|stamp| now_ns - stamp.changed_ns);
-    // A change time in the future is that of another clock; no wait would make it safe.
-    let newest = ages.filter(|age| (-tick_ns..=tick_ns).contains(age)).min();
-    let rest_ns = newest.map_or(0, |age| (tick_ns - age + 1).min(tick_ns));
-    Duration::from_nanos(u64::try_from(rest_ns).unwrap_or_default())
+/// The newest change time that a write from now on may get too, if such a write gets at least `earliest_ns`.
+fn newest_unsettled<'s>(
+    stamps: impl IntoIterator<Item = &'s FileStamp>,
+    earliest_ns: i128,
+) -> Option<i128> {
+    // A change time far in the future is that of another clock; no wait would make it safe.
+    let latest_ns = earliest_ns + 2 * i128::from(FILE_TIME_TICK_MS_MAX) * 1_000_000;
+    let changed = stamps.into_iter().map(|stamp| stamp.changed_ns);
+    changed.filter(|changed_ns| (earliest_ns..=latest_ns).contains(changed_ns)).max()
+}
+
+/// The clock that file times are taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FileClock {
+    /// The kernel's coarse clock, with the length of its tick. A write gets its present value.
+    Coarse { tick_ns: i128 },
+    /// A clock that is behind the time of day by at most [`FILE_TIME_TICK_MS_MAX`].
+    Unknown,
+}
+
+impl FileClock {
+    /// Linux takes file times from its coarse clock (`current_time` in fs/inode.c). A coarse clock with a
+    /// resolution other than a kernel's tick is an emulated one, and file times may come from another kernel.
+    pub(super) fn of_kernel() -> Self {
+        let resolution_ns = nanoseconds(clock_getres(ClockId::RealtimeCoarse));
+        let tick_ns_max = i128::from(FILE_TIME_TICK_MS_MAX) * 1_000_000;
+        let is_tick = (FILE_TIME_TICK_NS_MIN..=tick_ns_max).contains(&resolution_ns);
+        if is_tick { Self::Coarse { tick_ns: resolution_ns } } else { Self::Unknown }
+    }
+
+    /// The earliest change time that a write from now on may get (nanoseconds since the epoch).
+    pub(super) fn earliest_ns(self) -> i128 {
+        match self {
+            Self::Coarse { .. } => nanoseconds(clock_gettime(ClockId::RealtimeCoarse)),
+            Self::Unknown => now_ns() - i128::from(FILE_TIME_TICK_MS_MAX) * 1_000_000,
+        }
+    }
+
+    /// Time until the tick of this change time has ended.
+    fn rest_of_tick(self, changed_ns: i128) -> Duration {
+        let tick_ns_max = i128::from(FILE_TIME_TICK_MS_MAX) * 1_000_000;
+        let tick_ns = match self {
+            Self::Coarse { tick_ns } => tick_ns,
+            Self::Unknown => tick_ns_max,
+        };
+        // The kernel ends a tick with its timer interrupt, which may be late.
+        let rest_ns = (changed_ns + tick_ns + 1 - now_ns()).clamp(TICK_END_NS, tick_ns_max);
+        Duration::from_nanos(u64::try_from(rest_ns).unwrap_or_default())
+    }
+}
+
+/// Pause between two looks at a clock whose tick should have ended.
+const TICK_END_NS: i128 = 50_000;
+
+fn nanoseconds(time: Timespec) -> i128 {
+    i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec)
 }
 
 fn now_ns() -> i128 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    i128::try_from(since.as_nanos()).unwrap_or(i128::MAX)
+    nanoseconds(clock_gettime(ClockId::Realtime))
 }
 
 /// The stamp of a file, or of the target of a link; `None` if it does not exist.
@@ -145,14 +206,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stamps_are_final_when_they_are_returned() {
+    fn a_file_that_is_written_after_its_stamp_was_taken_gets_a_different_stamp() {
         let root = tempfile::tempdir().expect("a folder");
         let file = RelPath::below(root.path(), &root.path().join("a.py")).expect("relative");
-        for text in ["a", "b", "c", "d", "e"] {
-            std::fs::write(file.under(root.path()), text).expect("written");
+        let mut last = None;
+        // All texts have the same size, and one write overwrites the same inode.
+        for number in 10..100 {
+            std::fs::write(file.under(root.path()), number.to_string()).expect("written");
             let stamps = stamp_files(root.path(), std::slice::from_ref(&file));
-            let age_ns = now_ns() - stamps[&file].changed_ns;
-            assert!(age_ns > i128::from(FILE_TIME_TICK_MS_MAX) * 1_000_000, "{age_ns}");
+            let stamp = stamps.get(&file).copied();
+            assert!(stamp.is_some() && stamp != last, "write {number}: {stamp:?}");
+            last = stamp;
         }
     }
 
@@ -160,7 +224,7 @@ mod tests {
     fn many_files_get_the_same_stamps_as_each_alone() {
         let root = tempfile::tempdir().expect("a folder");
         let file = |name: usize| RelPath::parse(&name.to_string()).expect("relative");
-        let files: Vec<RelPath> = (0..=2 * SERIAL_WALK_FILES_MAX).map(file).collect();
+        let files: Vec<RelPath> = (0..=2 * SERIAL_STAMPS_MAX).map(file).collect();
         for file in files.iter().skip(1) {
             std::fs::write(file.under(root.path()), file.as_str()).expect("written");
         }
@@ -171,21 +235,32 @@ mod tests {
 
     #[test]
     fn only_a_file_of_the_present_tick_is_awaited() {
-        let tick_ns = i128::from(FILE_TIME_TICK_MS_MAX) * 1_000_000;
-        let rest = |changed_ns: &[i128]| {
+        let now_ns = 1_000_000_000;
+        let far_ns = now_ns + 2 * i128::from(FILE_TIME_TICK_MS_MAX) * 1_000_000 + 1;
+        let newest = |changed_ns: &[i128]| {
             let stamps: Vec<FileStamp> = changed_ns
                 .iter()
                 .map(|at| FileStamp { modified_ns: 0, changed_ns: *at, bytes: 1, inode: 1 })
                 .collect();
-            tick_rest(&stamps, 100 * tick_ns).as_nanos()
+            newest_unsettled(&stamps, now_ns)
         };
-        let now = 100 * tick_ns;
-        assert_eq!(rest(&[]), 0);
-        assert_eq!(rest(&[0, now - tick_ns - 1]), 0);
-        assert_eq!(rest(&[now - tick_ns]), 1);
-        assert_eq!(rest(&[now - 3, now - 7]), u128::try_from(tick_ns - 2).expect("positive"));
-        assert_eq!(rest(&[now + 1]), u128::try_from(tick_ns).expect("positive"));
-        assert_eq!(rest(&[now + tick_ns + 1]), 0, "another clock");
+        assert_eq!(newest(&[]), None);
+        assert_eq!(newest(&[0, now_ns - 1]), None);
+        assert_eq!(newest(&[0, now_ns]), Some(now_ns));
+        assert_eq!(newest(&[now_ns + 7, now_ns + 3]), Some(now_ns + 7));
+        assert_eq!(newest(&[far_ns]), None, "another clock");
+    }
+
+    #[test]
+    fn a_wait_ends_when_a_later_write_gets_a_later_time() {
+        for clock in [FileClock::of_kernel(), FileClock::Unknown] {
+            let changed_ns = clock.earliest_ns();
+            std::thread::sleep(clock.rest_of_tick(changed_ns));
+            while clock.earliest_ns() <= changed_ns {
+                std::thread::sleep(Duration::from_nanos(1));
+            }
+            assert_eq!(clock.rest_of_tick(changed_ns - 1_000_000_000).as_nanos(), 50_000);
+        }
     }
 
     #[test]

@@ -2,21 +2,17 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 
 use ignore::gitignore::Gitignore;
-use ignore::{DirEntry, Match, WalkBuilder, WalkState};
+use ignore::{DirEntry, Match, WalkBuilder};
 
 use super::is_special;
 use super::{canonical, io_error_reason, resolve_in_root, skipped_file};
 use crate::git;
 use moai_base::evidence::SkippedFile;
-use moai_base::limits::{
-    IGNORE_RULES_BYTES_MAX, SERIAL_WALK_FILES_MAX, UNMARKED_ENTRIES_MAX, WALK_FILES_MAX,
-};
+use moai_base::limits::{IGNORE_RULES_BYTES_MAX, UNMARKED_ENTRIES_MAX, WALK_FILES_MAX};
 use moai_base::path::{NEVER_WALKED, RelPath};
 
 /// Name of the files with ignore rules.
@@ -30,15 +26,6 @@ pub struct FileWalk {
     pub files: Vec<RelPath>,
     /// Requested or wanted entries that could not be read; sorted, each once.
     pub skipped: Vec<SkippedFile>,
-}
-
-/// The paths of a walk.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NameWalk {
-    /// Sorted, each once.
-    pub names: Vec<RelPath>,
-    /// True if the list is complete; otherwise there are more files than the limit.
-    pub is_whole: bool,
 }
 
 /// The files below `starts`: files or directories, absolute or relative to the root.
@@ -78,7 +65,7 @@ pub fn is_unbounded(root: &Path) -> bool {
 }
 
 /// Entries of a root that a walk visits.
-fn entries_max(root: &Path) -> usize {
+pub(super) fn entries_max(root: &Path) -> usize {
     if is_marked_project(root) { usize::MAX } else { UNMARKED_ENTRIES_MAX }
 }
 
@@ -120,214 +107,6 @@ pub fn walk_place(
         }
     }
     (files, true)
-}
-
-/// The paths of such files, including wanted hidden ones, because some servers are configured by
-/// them: their own paths, those of symbolic links to files, and those of files in a linked folder
-/// of the root. Links are followed once, so that they cannot loop. When a link is changed, these
-/// paths lead to other files.
-#[must_use]
-pub fn walk_names(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> Vec<RelPath> {
-    walk_names_up_to(WALK_FILES_MAX, root, HiddenFolders::NONE, wanted).names
-}
-
-/// Like [`walk_names`], with the files of these hidden folders and, of the folders in them, these.
-#[must_use]
-pub fn walk_names_and_hidden(
-    root: &Path,
-    hidden: HiddenFolders,
-    wanted: &(dyn Fn(&RelPath) -> bool + Sync),
-) -> Vec<RelPath> {
-    walk_names_up_to(WALK_FILES_MAX, root, hidden, wanted).names
-}
-
-/// Hidden folders that a walk enters.
-#[derive(Clone, Copy, Debug)]
-pub struct HiddenFolders {
-    pub name: &'static str,
-    /// Names of their subfolders that the walk enters too.
-    pub inner: &'static [&'static str],
-}
-
-impl HiddenFolders {
-    const NONE: Self = Self { name: "", inner: &[] };
-
-    /// True if a walk skips a folder for a reason other than its own name.
-    fn leaves_out(self, folder: &Path) -> bool {
-        let name_of = |path: &Path| path.file_name().and_then(OsStr::to_str).map(str::to_owned);
-        let name = name_of(folder).unwrap_or_default();
-        let is_in_hidden = folder.parent().and_then(name_of).is_some_and(|it| it == self.name);
-        if is_in_hidden {
-            return !self.inner.contains(&name.as_str());
-        }
-        is_hidden(folder) && name != self.name
-    }
-}
-
-/// Like [`walk_names`], for a caller that must know whether these are all, and that may no longer
-/// need them while the walk of a large tree is in progress; `None` if that ended it.
-#[must_use]
-pub fn walk_all_names_unless(
-    root: &Path,
-    wanted: &(dyn Fn(&RelPath) -> bool + Sync),
-    is_superseded: &(dyn Fn() -> bool + Sync),
-) -> Option<NameWalk> {
-    walk_names_unless(WALK_FILES_MAX, root, HiddenFolders::NONE, wanted, is_superseded)
-}
-
-fn walk_names_up_to(
-    files_max: usize,
-    root: &Path,
-    hidden: HiddenFolders,
-    wanted: &(dyn Fn(&RelPath) -> bool + Sync),
-) -> NameWalk {
-    walk_names_unless(files_max, root, hidden, wanted, &|| false).unwrap_or_default()
-}
-
-fn walk_names_unless(
-    files_max: usize,
-    root: &Path,
-    hidden: HiddenFolders,
-    wanted: &(dyn Fn(&RelPath) -> bool + Sync),
-    is_superseded: &(dyn Fn() -> bool + Sync),
-) -> Option<NameWalk> {
-    let root = canonical(root);
-    if entries_max(&root) < usize::MAX {
-        return Some(serial_names(files_max, &root, hidden, wanted));
-    }
-    let few = serial_names(SERIAL_WALK_FILES_MAX.min(files_max), &root, hidden, wanted);
-    if few.is_whole {
-        return Some(few);
-    }
-    match parallel_names(files_max, &root, hidden, wanted, is_superseded) {
-        Ok(walk) => Some(walk),
-        Err(UnfinishedWalk::Superseded) => None,
-        // A parallel walk of more files than the limit would omit different files each time.
-        Err(UnfinishedWalk::TooManyFiles) => Some(serial_names(files_max, &root, hidden, wanted)),
-    }
-}
-
-/// Why a parallel walk did not visit all files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum UnfinishedWalk {
-    /// There are more than the limit.
-    TooManyFiles,
-    /// Its caller no longer needs it.
-    Superseded,
-}
-
-/// An entry of the root in a walk of names.
-enum WalkedEntry {
-    File(RelPath),
-    Link(PathBuf),
-}
-
-impl WalkedEntry {
-    fn new(
-        root: &Path,
-        entry: DirEntry,
-        wanted: &(dyn Fn(&RelPath) -> bool + Sync),
-    ) -> Option<Self> {
-        let kind = entry.file_type()?;
-        if kind.is_symlink() {
-            return Some(Self::Link(entry.into_path()));
-        }
-        let path = RelPath::below(root, entry.path()).filter(|path| kind.is_file() && wanted(path));
-        path.map(Self::File)
-    }
-}
-
-fn serial_names(
-    files_max: usize,
-    root: &Path,
-    hidden: HiddenFolders,
-    wanted: &(dyn Fn(&RelPath) -> bool + Sync),
-) -> NameWalk {
-    let (mut names, mut links, mut is_whole) = (Vec::new(), Vec::new(), true);
-    let entries_max = entries_max(root);
-    for (count, entry) in watched_walk(root, root, hidden).build().flatten().enumerate() {
-        if count >= entries_max {
-            is_whole = false;
-            break;
-        }
-        match WalkedEntry::new(root, entry, wanted) {
-            Some(WalkedEntry::File(_)) if names.len() >= files_max => {
-                is_whole = false;
-                break;
-            }
-            Some(WalkedEntry::File(path)) => names.push(path),
-            Some(WalkedEntry::Link(link)) => links.push(link),
-            None => {}
-        }
-    }
-    add_linked_names(NameWalk { names, is_whole }, files_max, root, links, wanted)
-}
-
-/// Walks on all processors.
-fn parallel_names(
-    files_max: usize,
-    root: &Path,
-    hidden: HiddenFolders,
-    wanted: &(dyn Fn(&RelPath) -> bool + Sync),
-    is_superseded: &(dyn Fn() -> bool + Sync),
-) -> Result<NameWalk, UnfinishedWalk> {
-    let (sender, receiver) = mpsc::channel();
-    let count = AtomicUsize::new(0);
-    let has_given_up = AtomicBool::new(false);
-    watched_walk(root, root, hidden).build_parallel().run(|| {
-        let (sender, count, has_given_up) = (sender.clone(), &count, &has_given_up);
-        Box::new(move |entry| {
-            if is_superseded() {
-                has_given_up.store(true, Ordering::Relaxed);
-                return WalkState::Quit;
-            }
-            let Ok(entry) = entry else { return WalkState::Continue };
-            // A panic would leave the other threads of the walk waiting for this one.
-            let walked = catch_unwind(AssertUnwindSafe(|| WalkedEntry::new(root, entry, wanted)));
-            let is_file = matches!(walked, Ok(Some(WalkedEntry::File(_))));
-            let is_over = is_file && count.fetch_add(1, Ordering::Relaxed) >= files_max;
-            let is_end = is_over || walked.is_err();
-            let is_sent = walked.transpose().is_none_or(|walked| sender.send(walked).is_ok());
-            if is_sent && !is_end { WalkState::Continue } else { WalkState::Quit }
-        })
-    });
-    drop(sender);
-    let (mut names, mut links) = (Vec::new(), Vec::new());
-    for walked in receiver {
-        match walked {
-            Ok(WalkedEntry::File(path)) => names.push(path),
-            Ok(WalkedEntry::Link(link)) => links.push(link),
-            Err(panic) => resume_unwind(panic),
-        }
-    }
-    if has_given_up.into_inner() {
-        return Err(UnfinishedWalk::Superseded);
-    }
-    if names.len() > files_max {
-        return Err(UnfinishedWalk::TooManyFiles);
-    }
-    // The same links are left out each time.
-    links.sort_unstable();
-    let own = NameWalk { names, is_whole: true };
-    Ok(add_linked_names(own, files_max, root, links, wanted))
-}
-
-/// Adds the names that lead through links, which have their own limit.
-fn add_linked_names(
-    own: NameWalk,
-    files_max: usize,
-    root: &Path,
-    links: Vec<PathBuf>,
-    wanted: &(dyn Fn(&RelPath) -> bool + Sync),
-) -> NameWalk {
-    let NameWalk { mut names, mut is_whole } = own;
-    let linked = links.into_iter().flat_map(|link| names_through_link(root, link));
-    let linked = linked.filter_map(|name| RelPath::below(root, &name));
-    let mut linked = linked.filter(|path| wanted(path));
-    names.extend(linked.by_ref().take(files_max));
-    is_whole &= linked.next().is_none();
-    names.sort_unstable();
-    NameWalk { names, is_whole }
 }
 
 /// The links below the root to files and folders outside of it, without those in hidden and
@@ -375,22 +154,6 @@ pub fn files_of_sizes(
     (files, true)
 }
 
-/// The paths that lead through one link.
-fn names_through_link(root: &Path, link: PathBuf) -> Vec<PathBuf> {
-    let Ok(target) = link.canonicalize() else { return Vec::new() };
-    if !target.is_dir() {
-        return vec![link];
-    }
-    let is_loop = link.starts_with(&target);
-    let is_never = RelPath::below(root, &target)
-        .is_none_or(|target| target.as_str().split('/').any(is_never_walked));
-    if is_loop || is_never || is_hidden(&link) {
-        return Vec::new();
-    }
-    let files = watched_entries(root, &target).take(entries_max(root)).filter(is_file);
-    files.filter_map(|file| Some(link.join(file.path().strip_prefix(&target).ok()?))).collect()
-}
-
 /// True if no part of a path below the root is a symbolic link. For a path that does not exist, its folder
 /// decides.
 #[must_use]
@@ -401,30 +164,33 @@ pub fn is_real_path(root: &Path, path: &RelPath) -> bool {
         && !file.parent().is_some_and(|folder| folder.canonicalize().is_ok_and(|it| it != folder))
 }
 
-fn is_file(entry: &DirEntry) -> bool {
+pub(super) fn is_file(entry: &DirEntry) -> bool {
     entry.file_type().is_some_and(|kind| kind.is_file())
 }
 
-fn is_hidden(path: &Path) -> bool {
+pub(super) fn is_hidden(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
 }
 
 /// Entries below a folder of the root that a language server may read.
-fn watched_entries(root: &Path, folder: &Path) -> impl Iterator<Item = DirEntry> + use<> {
-    watched_walk(root, folder, HiddenFolders::NONE).build().flatten()
-}
-
-fn watched_walk(root: &Path, folder: &Path, hidden: HiddenFolders) -> WalkBuilder {
-    let is_built = root.join("Cargo.toml").is_file().then(|| root.join("target"));
+pub(super) fn watched_entries(
+    root: &Path,
+    folder: &Path,
+) -> impl Iterator<Item = DirEntry> + use<> {
+    let build_folder = build_folder(root);
     let mut builder = WalkBuilder::new(folder);
     builder.standard_filters(false).follow_links(false).filter_entry(move |entry| {
         let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
         let is_never = entry.file_name().to_str().is_some_and(is_never_walked);
-        let is_left_out =
-            is_dir && entry.depth() > 0 && (is_never || hidden.leaves_out(entry.path()));
-        !is_left_out && is_built.as_deref() != Some(entry.path())
+        let is_left_out = is_dir && entry.depth() > 0 && (is_never || is_hidden(entry.path()));
+        !is_left_out && build_folder.as_deref() != Some(entry.path())
     });
-    builder
+    builder.build().flatten()
+}
+
+/// The folder of Cargo's build output.
+pub(super) fn build_folder(root: &Path) -> Option<PathBuf> {
+    root.join("Cargo.toml").is_file().then(|| root.join("target"))
 }
 
 fn walk_up_to(
@@ -605,7 +371,7 @@ fn unreadable_rules_above(root: &Path, directory: &Path) -> Option<PathBuf> {
     })
 }
 
-fn is_never_walked(name: &str) -> bool {
+pub(super) fn is_never_walked(name: &str) -> bool {
     NEVER_WALKED.contains(&name)
 }
 
@@ -768,7 +534,7 @@ mod tests {
         let root = tree.root();
         let look = || {
             let python = |path: &RelPath| path.extension().as_deref() == Some("py");
-            let names = walk_names(&root, &python);
+            let names = crate::files::walk_names(&root, &python);
             let links: Vec<_> = names.into_iter().filter(|it| !is_real_path(&root, it)).collect();
             crate::files::stamp_files(&root, &links)
         };
@@ -787,93 +553,6 @@ mod tests {
         let path = |name: &str| RelPath::below(&root, &root.join(name)).unwrap();
         let own = ["alias.py", "now/a.py", "two/a.py"].map(|name| is_real_path(&root, &path(name)));
         assert_eq!(own, [false, false, true]);
-    }
-
-    #[test]
-    fn a_hidden_file_that_is_wanted_is_a_name_and_a_hidden_folder_is_none() {
-        let tree = Tree::new(&[("a.py", ""), (".tool", ""), (".lib/b.py", ""), ("src/.tool", "")]);
-        symlink("src", tree.root().join(".now")).unwrap();
-        let all = |_: &RelPath| true;
-        let mut names: Vec<String> =
-            walk_names(&tree.root(), &all).iter().map(RelPath::to_string).collect();
-        names.sort();
-        assert_eq!(names, [".tool", "a.py", "src/.tool"]);
-        assert_eq!(walk_watched(&tree.root(), &all).len(), 1);
-    }
-
-    #[test]
-    fn hidden_folders_are_entered_where_they_are_asked_for() {
-        let tree = Tree::new(&[
-            ("a/.tool/b", ""),
-            ("a/.tool/in/c/d", ""),
-            ("a/.tool/out/e", ""),
-            ("a/.tool/in/.f/g", ""),
-            (".h/i", ""),
-        ]);
-        let hidden = HiddenFolders { name: ".tool", inner: &["in"] };
-        let names = walk_names_and_hidden(&tree.root(), hidden, &|_| true);
-        let names: Vec<&str> = names.iter().map(RelPath::as_str).collect();
-        assert_eq!(names, ["a/.tool/b", "a/.tool/in/c/d"]);
-    }
-
-    #[test]
-    fn a_walk_that_leaves_names_out_reports_it() {
-        let tree = Tree::new(&[("a.py", ""), ("b/c.py", ""), ("d.txt", "")]);
-        symlink("b", tree.root().join("e")).unwrap();
-        let walk = |files_max| {
-            let python = |path: &RelPath| path.extension().as_deref() == Some("py");
-            walk_names_up_to(files_max, &tree.root(), HiddenFolders::NONE, &python).is_whole
-        };
-        assert_eq!([walk(2), walk(1)], [true, false], "one of two files");
-        fs::write(tree.root().join("b/f.py"), "").unwrap();
-        assert_eq!([walk(3), walk(2)], [true, false]);
-        // Paths through links have their own limit.
-        fs::remove_file(tree.root().join("a.py")).unwrap();
-        symlink("b", tree.root().join("g")).unwrap();
-        assert_eq!([walk(4), walk(3)], [true, false]);
-    }
-
-    #[test]
-    fn a_parallel_walk_finds_the_same_names_as_a_serial_one() {
-        let tree = Tree::new(&[(".tool", ""), (".lib/b.py", ""), ("node_modules/c.py", "")]);
-        for folder in ["a", "b/c", "b/c/d", "target/e", "b/.git", "b/__pycache__"] {
-            fs::create_dir_all(tree.root().join(folder)).unwrap();
-            for name in 0..300 {
-                fs::write(tree.root().join(format!("{folder}/{name}.py")), "").unwrap();
-            }
-            fs::write(tree.root().join(folder).join("no.txt"), "").unwrap();
-        }
-        fs::write(tree.root().join("Cargo.toml"), "").unwrap();
-        fs::write(tree.root().join(".gitignore"), "a/\n").unwrap();
-        symlink("b/c", tree.root().join("link")).unwrap();
-        symlink("..", tree.root().join("a/up")).unwrap();
-        symlink("1.py", tree.root().join("a/alias.py")).unwrap();
-        let (root, none) = (canonical(&tree.root()), HiddenFolders::NONE);
-        let wanted = |path: &RelPath| path.extension().as_deref() != Some("txt");
-        let serial = serial_names(10_000, &root, none, &wanted);
-        // In three folders, two of which a link leads to; three files of the root, and a link to a file.
-        assert_eq!((serial.names.len(), serial.is_whole), (5 * 300 + 4, true));
-        for _ in 0..8 {
-            let parallel = parallel_names(10_000, &root, none, &wanted, &|| false);
-            assert_eq!(parallel, Ok(serial.clone()));
-        }
-        assert!(parallel_names(903, &root, none, &wanted, &|| false).is_ok());
-        let over = parallel_names(902, &root, none, &wanted, &|| false);
-        assert_eq!(over, Err(UnfinishedWalk::TooManyFiles), "it would leave out any one");
-        let visits = AtomicUsize::new(0);
-        let is_superseded = || visits.fetch_add(1, Ordering::Relaxed) > 100;
-        let given_up = parallel_names(10_000, &root, none, &wanted, &is_superseded);
-        assert_eq!(given_up.err(), Some(UnfinishedWalk::Superseded));
-        let cut = walk_names_up_to(902, &root, none, &wanted);
-        assert!(!cut.is_whole && cut == serial_names(902, &root, none, &wanted));
-    }
-
-    #[test]
-    fn a_panic_ends_a_parallel_walk() {
-        let tree = Tree::new(&[("a/b.py", ""), ("c/d.py", ""), ("e/f.py", "")]);
-        let wanted = |path: &RelPath| path.as_str() != "c/d.py" || panic!("as the test wants");
-        let walk = || parallel_names(10, &tree.root(), HiddenFolders::NONE, &wanted, &|| false);
-        assert!(catch_unwind(AssertUnwindSafe(walk)).is_err());
     }
 
     #[test]

@@ -1,0 +1,552 @@
+//! Walks the names of a root's files, again and again: a folder is read only if its entries have changed since
+//! the last walk, because hooks wait for it.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs::{self, Metadata};
+use std::ops::ControlFlow;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::statfs;
+
+use super::canonical;
+use super::stamps::{FileClock, FileStamp};
+use super::walk::{
+    build_folder, entries_max, is_file, is_hidden, is_never_walked, watched_entries,
+};
+use moai_base::limits::WALK_FILES_MAX;
+use moai_base::path::RelPath;
+
+/// File systems of Linux on which a folder's change time changes with its entries (statfs(2)): ext2 to ext4,
+/// XFS, Btrfs, tmpfs, overlayfs, F2FS, ZFS. Network and FUSE file systems may cache or invent times.
+const TIMED_FILE_SYSTEMS: [u64; 7] =
+    [0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0x794C_7630, 0xF2F5_2010, 0x2FC1_2FC1];
+
+/// The paths of a walk.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NameWalk {
+    /// Sorted, each once.
+    pub names: Vec<RelPath>,
+    /// True if the list is complete; otherwise there are more files than the limit.
+    pub is_whole: bool,
+}
+
+/// Hidden folders that a walk enters.
+#[derive(Clone, Copy, Debug)]
+pub struct HiddenFolders {
+    pub name: &'static str,
+    /// Names of their subfolders that the walk enters too.
+    pub inner: &'static [&'static str],
+}
+
+impl HiddenFolders {
+    const NONE: Self = Self { name: "", inner: &[] };
+
+    /// True if a walk skips a folder for a reason other than its own name.
+    fn leaves_out(self, folder: &Path) -> bool {
+        let name_of = |path: &Path| path.file_name().and_then(OsStr::to_str).map(str::to_owned);
+        let name = name_of(folder).unwrap_or_default();
+        let is_in_hidden = folder.parent().and_then(name_of).is_some_and(|it| it == self.name);
+        if is_in_hidden {
+            return !self.inner.contains(&name.as_str());
+        }
+        is_hidden(folder) && name != self.name
+    }
+}
+
+/// The paths of the files below the root that a language server may read, including wanted hidden ones,
+/// because some servers are configured by them: their own paths, those of symbolic links to files, and those
+/// of files in a linked folder of the root. Links are followed once, so that they cannot loop. When a link is
+/// changed, these paths lead to other files. Left out are hidden folders and folders that are never walked.
+#[must_use]
+pub fn walk_names(root: &Path, wanted: &dyn Fn(&RelPath) -> bool) -> Vec<RelPath> {
+    walk_names_up_to(WALK_FILES_MAX, root, HiddenFolders::NONE, wanted).names
+}
+
+/// Like [`walk_names`], with the files of these hidden folders and, of the folders in them, these.
+#[must_use]
+pub fn walk_names_and_hidden(
+    root: &Path,
+    hidden: HiddenFolders,
+    wanted: &dyn Fn(&RelPath) -> bool,
+) -> Vec<RelPath> {
+    walk_names_up_to(WALK_FILES_MAX, root, hidden, wanted).names
+}
+
+fn walk_names_up_to(
+    files_max: usize,
+    root: &Path,
+    hidden: HiddenFolders,
+    wanted: &dyn Fn(&RelPath) -> bool,
+) -> NameWalk {
+    let mut listings = FolderListings { hidden, ..FolderListings::default() };
+    listings.walk_up_to(files_max, root, wanted, &|| false).unwrap_or_default()
+}
+
+/// The folders below a root as the last walk read them.
+#[derive(Debug)]
+pub struct FolderListings {
+    folders: HashMap<PathBuf, FolderListing>,
+    hidden: HiddenFolders,
+    /// Number of the last walk.
+    walk: u64,
+}
+
+/// One folder.
+#[derive(Debug)]
+struct FolderListing {
+    /// `None` if it must be read again.
+    stamp: Option<FolderStamp>,
+    entries: Vec<ListedEntry>,
+    /// Entries of all kinds, wanted or not.
+    entry_count: usize,
+    /// The last walk that visited it.
+    walk: u64,
+}
+
+/// Differs whenever an entry was added, removed or renamed, or another folder is at the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FolderStamp {
+    stamp: FileStamp,
+    device: u64,
+}
+
+#[derive(Clone, Debug)]
+enum ListedEntry {
+    File(RelPath),
+    Folder(PathBuf),
+    Link(PathBuf),
+}
+
+/// Why a walk did not visit all files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum UnfinishedWalk {
+    /// There are more than the limit.
+    TooManyFiles,
+    /// Its caller no longer needs it.
+    Superseded,
+}
+
+/// A walk in progress.
+struct RunningWalk<'w> {
+    root: &'w Path,
+    wanted: &'w dyn Fn(&RelPath) -> bool,
+    is_superseded: &'w dyn Fn() -> bool,
+    files_max: usize,
+    entries_max: usize,
+    build_folder: Option<PathBuf>,
+    /// The device of the root, if its file system times folders.
+    timed_device: Option<u64>,
+    /// The earliest change time that a folder changed after the start of the walk may have.
+    earliest_ns: i128,
+    names: Vec<RelPath>,
+    links: Vec<PathBuf>,
+    entry_count: usize,
+}
+
+impl Default for FolderListings {
+    fn default() -> Self {
+        Self { folders: HashMap::new(), hidden: HiddenFolders::NONE, walk: 0 }
+    }
+}
+
+impl FolderListings {
+    /// Like [`walk_names`], for a caller that must know whether these are all, and that may no longer
+    /// need them while the walk of a large tree is in progress; `None` if that ended it. `wanted` must be the
+    /// same predicate for every walk; otherwise the listings must be replaced by new ones.
+    pub fn walk(
+        &mut self,
+        root: &Path,
+        wanted: &dyn Fn(&RelPath) -> bool,
+        is_superseded: &dyn Fn() -> bool,
+    ) -> Option<NameWalk> {
+        self.walk_up_to(WALK_FILES_MAX, root, wanted, is_superseded)
+    }
+
+    fn walk_up_to(
+        &mut self,
+        files_max: usize,
+        root: &Path,
+        wanted: &dyn Fn(&RelPath) -> bool,
+        is_superseded: &dyn Fn() -> bool,
+    ) -> Option<NameWalk> {
+        let root = canonical(root);
+        self.walk += 1;
+        let mut running = RunningWalk::new(&root, wanted, is_superseded);
+        running.files_max = files_max;
+        let visited = self.visit(&root, &mut running);
+        if visited == ControlFlow::Break(UnfinishedWalk::Superseded) {
+            return None;
+        }
+        let is_whole = visited.is_continue();
+        if is_whole {
+            let walk = self.walk;
+            self.folders.retain(|_, folder| folder.walk == walk);
+        }
+        let RunningWalk { names, links, .. } = running;
+        let own = NameWalk { names, is_whole };
+        Some(add_linked_names(own, files_max, &root, links, wanted))
+    }
+
+    /// Adds the names below a folder. The recursion ends with the longest path that the system opens.
+    fn visit(
+        &mut self,
+        folder: &Path,
+        running: &mut RunningWalk<'_>,
+    ) -> ControlFlow<UnfinishedWalk> {
+        if (running.is_superseded)() {
+            return ControlFlow::Break(UnfinishedWalk::Superseded);
+        }
+        let Ok(meta) = fs::symlink_metadata(folder) else { return ControlFlow::Continue(()) };
+        let stamp = running.stamp_of(&meta);
+        let known = self.folders.remove(folder);
+        let known = known.filter(|known| known.stamp.is_some() && known.stamp == stamp);
+        let mut listing = known.unwrap_or_else(|| running.read(folder, stamp, self.hidden));
+        listing.walk = self.walk;
+        running.entry_count += listing.entry_count;
+        let mut visited = if running.entry_count > running.entries_max {
+            ControlFlow::Break(UnfinishedWalk::TooManyFiles)
+        } else {
+            ControlFlow::Continue(())
+        };
+        for entry in &listing.entries {
+            if visited.is_break() {
+                break;
+            }
+            match entry {
+                ListedEntry::File(_) if running.names.len() >= running.files_max => {
+                    visited = ControlFlow::Break(UnfinishedWalk::TooManyFiles);
+                }
+                ListedEntry::File(path) => running.names.push(path.clone()),
+                ListedEntry::Link(link) => running.links.push(link.clone()),
+                ListedEntry::Folder(below) if running.build_folder.as_ref() == Some(below) => {}
+                ListedEntry::Folder(below) => visited = self.visit(below, running),
+            }
+        }
+        self.folders.insert(folder.to_path_buf(), listing);
+        visited
+    }
+}
+
+impl<'w> RunningWalk<'w> {
+    fn new(
+        root: &'w Path,
+        wanted: &'w dyn Fn(&RelPath) -> bool,
+        is_superseded: &'w dyn Fn() -> bool,
+    ) -> Self {
+        Self {
+            root,
+            wanted,
+            is_superseded,
+            files_max: WALK_FILES_MAX,
+            entries_max: entries_max(root),
+            build_folder: build_folder(root),
+            timed_device: timed_device(root),
+            earliest_ns: FileClock::of_kernel().earliest_ns(),
+            names: Vec::new(),
+            links: Vec::new(),
+            entry_count: 0,
+        }
+    }
+
+    /// The stamp of a folder; `None` if a later change may leave the same one.
+    fn stamp_of(&self, meta: &Metadata) -> Option<FolderStamp> {
+        let stamp = FolderStamp { stamp: FileStamp::new(meta), device: meta.dev() };
+        let is_timed = self.timed_device == Some(stamp.device);
+        (is_timed && stamp.stamp.is_final(self.earliest_ns)).then_some(stamp)
+    }
+
+    /// Reads a folder; one that cannot be read is empty.
+    fn read(
+        &self,
+        folder: &Path,
+        stamp: Option<FolderStamp>,
+        hidden: HiddenFolders,
+    ) -> FolderListing {
+        let mut listing = FolderListing { stamp, entries: Vec::new(), entry_count: 0, walk: 0 };
+        let Ok(read) = fs::read_dir(folder) else {
+            return FolderListing { stamp: None, ..listing };
+        };
+        for entry in read.take(self.entries_max.saturating_add(1)) {
+            listing.entry_count += 1;
+            let kind = entry.as_ref().ok().and_then(|entry| entry.file_type().ok());
+            let (Ok(entry), Some(kind)) = (entry, kind) else {
+                listing.stamp = None;
+                continue;
+            };
+            let path = entry.path();
+            if kind.is_symlink() {
+                listing.entries.push(ListedEntry::Link(path));
+            } else if kind.is_dir() {
+                let is_never = entry.file_name().to_str().is_some_and(is_never_walked);
+                if !is_never && !hidden.leaves_out(&path) {
+                    listing.entries.push(ListedEntry::Folder(path));
+                }
+            } else if kind.is_file()
+                && let Some(path) = RelPath::below(self.root, &path)
+                && (self.wanted)(&path)
+            {
+                listing.entries.push(ListedEntry::File(path));
+            }
+        }
+        // In the same order every time, so that a walk with a limit leaves out the same files.
+        listing.entries.sort_by_cached_key(|entry| entry.order(self.root));
+        listing
+    }
+}
+
+impl ListedEntry {
+    /// Sorts files and folders so that a walk in this order yields sorted paths.
+    fn order(&self, root: &Path) -> Vec<u8> {
+        let below = |path: &Path| {
+            let below = path.strip_prefix(root).unwrap_or(path);
+            below.as_os_str().as_encoded_bytes().to_vec()
+        };
+        match self {
+            Self::File(path) => path.as_str().as_bytes().to_vec(),
+            Self::Link(path) => below(path),
+            Self::Folder(path) => {
+                let mut bytes = below(path);
+                bytes.push(b'/');
+                bytes
+            }
+        }
+    }
+}
+
+/// The device of a root whose file system changes a folder's time with its entries.
+fn timed_device(root: &Path) -> Option<u64> {
+    let kind = u64::try_from(statfs(root).ok()?.f_type).ok()?;
+    let device = fs::metadata(root).ok()?.dev();
+    TIMED_FILE_SYSTEMS.contains(&kind).then_some(device)
+}
+
+/// Adds the names that lead through links, which have their own limit.
+fn add_linked_names(
+    own: NameWalk,
+    files_max: usize,
+    root: &Path,
+    links: Vec<PathBuf>,
+    wanted: &dyn Fn(&RelPath) -> bool,
+) -> NameWalk {
+    let NameWalk { mut names, mut is_whole } = own;
+    let linked = links.into_iter().flat_map(|link| names_through_link(root, link));
+    let linked = linked.filter_map(|name| RelPath::below(root, &name));
+    let mut linked = linked.filter(|path| wanted(path));
+    names.extend(linked.by_ref().take(files_max));
+    is_whole &= linked.next().is_none();
+    names.sort_unstable();
+    NameWalk { names, is_whole }
+}
+
+/// The paths that lead through one link.
+fn names_through_link(root: &Path, link: PathBuf) -> Vec<PathBuf> {
+    let Ok(target) = link.canonicalize() else { return Vec::new() };
+    if !target.is_dir() {
+        return vec![link];
+    }
+    let is_loop = link.starts_with(&target);
+    let is_never = RelPath::below(root, &target)
+        .is_none_or(|target| target.as_str().split('/').any(is_never_walked));
+    if is_loop || is_never || is_hidden(&link) {
+        return Vec::new();
+    }
+    let files = watched_entries(root, &target).take(entries_max(root)).filter(is_file);
+    files.filter_map(|file| Some(link.join(file.path().strip_prefix(&target).ok()?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::files::walk_watched;
+
+    /// A tree of files, which is a project.
+    struct Tree {
+        temp: TempDir,
+    }
+
+    impl Tree {
+        fn new(files: &[&str]) -> Self {
+            let tree = Self { temp: tempfile::tempdir().unwrap() };
+            fs::create_dir(tree.root().join(".moai")).unwrap();
+            files.iter().for_each(|name| tree.write(name));
+            tree
+        }
+
+        fn root(&self) -> PathBuf {
+            self.temp.path().canonicalize().unwrap()
+        }
+
+        fn write(&self, name: &str) {
+            let path = self.root().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+    }
+
+    fn is_python(path: &RelPath) -> bool {
+        path.extension().as_deref() == Some("py")
+    }
+
+    /// Waits until a change gets a later time than all changes so far.
+    fn await_next_tick() {
+        let clock = FileClock::of_kernel();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let last = FileStamp::new(&file.as_file().metadata().unwrap());
+        while !last.is_final(clock.earliest_ns()) {
+            std::thread::yield_now();
+        }
+    }
+
+    fn walk_once(tree: &Tree, files_max: usize) -> NameWalk {
+        walk_names_up_to(files_max, &tree.root(), HiddenFolders::NONE, &is_python)
+    }
+
+    #[test]
+    fn a_hidden_file_that_is_wanted_is_a_name_and_a_hidden_folder_is_none() {
+        let tree = Tree::new(&["a.py", ".tool", ".lib/b.py", "src/.tool"]);
+        symlink("src", tree.root().join(".now")).unwrap();
+        let all = |_: &RelPath| true;
+        let names: Vec<String> =
+            walk_names(&tree.root(), &all).iter().map(RelPath::to_string).collect();
+        assert_eq!(names, [".tool", "a.py", "src/.tool"]);
+        assert_eq!(walk_watched(&tree.root(), &all).len(), 1);
+    }
+
+    #[test]
+    fn hidden_folders_are_entered_where_they_are_asked_for() {
+        let tree =
+            Tree::new(&["a/.tool/b", "a/.tool/in/c/d", "a/.tool/out/e", "a/.tool/in/.f/g", ".h/i"]);
+        let hidden = HiddenFolders { name: ".tool", inner: &["in"] };
+        let names = walk_names_and_hidden(&tree.root(), hidden, &|_| true);
+        let names: Vec<&str> = names.iter().map(RelPath::as_str).collect();
+        assert_eq!(names, ["a/.tool/b", "a/.tool/in/c/d"]);
+    }
+
+    #[test]
+    fn a_walk_that_leaves_names_out_reports_it_and_leaves_out_the_same() {
+        let tree = Tree::new(&["a.py", "b/c.py", "d.txt"]);
+        symlink("b", tree.root().join("e")).unwrap();
+        let is_whole = |files_max| walk_once(&tree, files_max).is_whole;
+        assert_eq!([is_whole(2), is_whole(1)], [true, false], "one of two files");
+        tree.write("b/f.py");
+        assert_eq!([is_whole(3), is_whole(2)], [true, false]);
+        assert_eq!(walk_once(&tree, 2), walk_once(&tree, 2));
+        // Paths through links have their own limit.
+        fs::remove_file(tree.root().join("a.py")).unwrap();
+        symlink("b", tree.root().join("g")).unwrap();
+        assert_eq!([is_whole(4), is_whole(3)], [true, false]);
+    }
+
+    #[test]
+    fn a_walk_below_a_folder_that_is_no_project_ends_after_its_bound() {
+        let tree = Tree::new(&["a.py", "b/c.py"]);
+        let walk = |entries_max| {
+            let mut listings = FolderListings::default();
+            let root = tree.root();
+            let mut running =
+                RunningWalk { entries_max, ..RunningWalk::new(&root, &is_python, &|| false) };
+            listings.visit(&root, &mut running).is_continue()
+        };
+        // `.moai`, `a.py`, `b` and `c.py`.
+        assert_eq!([walk(4), walk(3), walk(1)], [true, false, false]);
+    }
+
+    #[test]
+    fn a_walk_that_is_superseded_has_no_names_and_the_next_one_has_all() {
+        let tree = Tree::new(&["a/b.py", "c/d.py", "e/f.py"]);
+        let mut listings = FolderListings::default();
+        let visits = std::cell::Cell::new(0);
+        let is_superseded = || {
+            visits.set(visits.get() + 1);
+            visits.get() > 2
+        };
+        assert_eq!(listings.walk(&tree.root(), &is_python, &is_superseded), None);
+        let walk = listings.walk(&tree.root(), &is_python, &|| false).unwrap();
+        assert_eq!((walk.names.len(), walk.is_whole), (3, true));
+    }
+
+    #[test]
+    fn cargos_build_output_is_left_out_as_soon_as_there_is_a_manifest() {
+        let tree = Tree::new(&["target/a.py", "b.py"]);
+        let mut listings = FolderListings::default();
+        let mut count = || listings.walk(&tree.root(), &is_python, &|| false).unwrap().names.len();
+        assert_eq!(count(), 2);
+        tree.write("Cargo.toml");
+        assert_eq!(count(), 1);
+        fs::remove_file(tree.root().join("Cargo.toml")).unwrap();
+        assert_eq!(count(), 2);
+    }
+
+    /// Changes follow each other within one tick of the kernel's clock, and after it.
+    #[test]
+    fn kept_listings_find_what_a_new_walk_finds() {
+        let tree = Tree::new(&[]);
+        let root = tree.root();
+        let outside = tempfile::tempdir().unwrap();
+        fs::write(outside.path().join("o.py"), "").unwrap();
+        let mut listings = FolderListings::default();
+        let mut number = 0x2545_F491_u64;
+        let mut pick = |count: u64| {
+            number ^= number << 13;
+            number ^= number >> 7;
+            number ^= number << 17;
+            number % count
+        };
+        for step in 0..3_000 {
+            let folder = ["", "a", "a/b", "c", "c-d", ".h"][usize::try_from(pick(6)).unwrap()];
+            let at = root.join(folder);
+            let name = at.join(format!("f{}.py", pick(4)));
+            let other = root.join(["a", "a/b", "c", "e"][usize::try_from(pick(4)).unwrap()]);
+            match pick(8) {
+                0..=2 => drop(fs::create_dir_all(&at).and_then(|()| fs::write(&name, ""))),
+                3 => drop(fs::remove_file(&name)),
+                4 => drop(fs::rename(&name, other.join("moved.py"))),
+                5 => drop(fs::remove_dir_all(&other)),
+                6 => drop(symlink(outside.path().join("o.py"), &name)),
+                _ => drop(
+                    fs::rename(&other, root.join("e")).or_else(|_| symlink("a", root.join("l"))),
+                ),
+            }
+            if step % 50 == 0 {
+                // Past the tick, so that listings are kept.
+                await_next_tick();
+            }
+            let kept = listings.walk(&root, &is_python, &|| false);
+            assert_eq!(kept, Some(walk_once(&tree, 10_000)), "step {step}");
+        }
+    }
+
+    #[test]
+    fn a_folder_is_read_again_only_after_a_change() {
+        let tree = Tree::new(&["a/b.py", "c/d.py"]);
+        let root = tree.root();
+        if timed_device(&root).is_none() {
+            return;
+        }
+        let reads = std::cell::Cell::new(0);
+        let is_wanted = |path: &RelPath| {
+            reads.set(reads.get() + 1);
+            is_python(path)
+        };
+        let mut listings = FolderListings::default();
+        let mut read_by_walk = || {
+            reads.set(0);
+            listings.walk(&root, &is_wanted, &|| false);
+            reads.get()
+        };
+        await_next_tick();
+        assert_eq!([read_by_walk(), read_by_walk()], [2, 0]);
+        tree.write("a/e.py");
+        assert_eq!(read_by_walk(), 2, "the folder of the new file");
+        fs::write(root.join("c/d.py"), "changed").unwrap();
+        await_next_tick();
+        read_by_walk();
+        assert_eq!(read_by_walk(), 0, "the content of a file is not in a listing");
+    }
+}
