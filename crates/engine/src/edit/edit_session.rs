@@ -53,6 +53,15 @@ pub(crate) struct EditSession {
     disk_epoch: SharedDiskEpoch,
 }
 
+/// The state before an edit is measured.
+#[derive(Debug)]
+pub(crate) struct ImpactStart {
+    /// The text before the edit, if it is known.
+    text: Option<String>,
+    /// The number of the session's next measurement.
+    measurement: u64,
+}
+
 /// One sensor's part of the feedback.
 #[derive(Debug, Default)]
 pub(crate) struct SensorFeedback {
@@ -126,10 +135,10 @@ impl EditSession {
             && servers.iter().all(|it| known.is_proven(path, &it.id, hash, it.identity))
     }
 
-    /// Input of the search for the edit's impact on other files.
-    pub(crate) fn impact_context(&self) -> ImpactContext {
+    /// The state that the edit's impact is compared with, before anything is measured.
+    pub(crate) fn impact_start(&self) -> ImpactStart {
         let (root, path) = (&self.project.root, &self.snapshot.path);
-        let before = match &self.text_before {
+        let text = match &self.text_before {
             TextBeforeEdit::Text(text) => Some(text.clone()),
             TextBeforeEdit::Absent => None,
             TextBeforeEdit::Unknown => {
@@ -138,11 +147,18 @@ impl EditSession {
                 cached.or_else(|| run_in_place(|| git::head_text(root, path)))
             }
         };
-        let (before, now) = (before.as_deref(), Some(&*self.snapshot.text));
-        let mut earlier = EarlierState::default();
-        earlier.add(path, before);
         let session = &self.reader.session;
         let measurement = self.engine.ledger().session(session).pending_reports.next();
+        ImpactStart { text, measurement }
+    }
+
+    /// Input of the search for the edit's impact on other files.
+    pub(crate) fn impact_context(&self, start: ImpactStart) -> ImpactContext {
+        let ImpactStart { text, measurement } = start;
+        let path = &self.snapshot.path;
+        let (before, now) = (text.as_deref(), Some(&*self.snapshot.text));
+        let mut earlier = EarlierState::default();
+        earlier.add(path, before);
         ImpactContext {
             earlier,
             measurement,

@@ -69,12 +69,13 @@ impl ImpactSearch {
     ) -> Option<Self> {
         let is_enabled = change.engine.lsp_gap.is_none() && change.project.config.lsp_enabled;
         let has_server = is_enabled
+            && !change.touched.is_empty()
             && change.changed.iter().any(|(path, _)| {
                 snapshot_measurement::select_servers(&change.engine, &change.project, path)
                     .iter()
                     .any(Result::is_ok)
             });
-        if change.touched.is_empty() || !has_server {
+        if !has_server {
             return None;
         }
         let change = Arc::new(change);

@@ -138,15 +138,17 @@ async fn begin_feedback(
     if edit.is_already_reported().await {
         return EditOutcome::Answered(None);
     }
-    let mut change = edit.impact_context();
-    change.measured_separately = other_files(call, &edit.snapshot.path);
     engine.ledger().record_tool_write(&call.input.session_id, &project.root, &edit.snapshot);
+    let start = edit.impact_start();
+    // First, so that the servers work during the rest.
+    let servers = edit.start_servers();
+    let mut change = edit.impact_context(start);
+    change.measured_separately = other_files(call, &edit.snapshot.path);
     engine.ledger().session(&call.input.session_id).record_text(&project.root, &edit.snapshot);
     let polled = Arc::clone(&edit);
     let impact = ImpactSearch::begin(change, async move {
         polled.poll_disk().await;
     });
-    let servers = edit.start_servers();
     EditOutcome::Running(RunningEdit { edit, servers, impact })
 }
 

@@ -7,7 +7,7 @@ use crate::evidence::base_results::BaseResult;
 use crate::evidence::snapshot_measurement::SensorResult;
 use moai_base::evidence::{SensorKind, SwitchedOffFile};
 use moai_base::path::RelPath;
-use moai_base::verdict::Cause;
+use moai_base::verdict::{Cause, Gap};
 
 impl SensorResult {
     /// True if the server reported a fault of the project along with the findings.
@@ -20,6 +20,12 @@ impl SensorResult {
     pub(crate) fn has_usable_findings(&self) -> bool {
         let cause = self.gap.as_ref().map(|gap| gap.cause);
         cause.is_none_or(|cause| cause == Cause::Skipped || cause.leaves_findings())
+    }
+
+    /// Replaces the findings by the gap, because they do not count.
+    pub(crate) fn discard(&mut self, gap: Gap) {
+        self.findings.clear();
+        self.gap = Some(gap);
     }
 
     /// This result as a baseline; `None` for a gap that leaves nothing to compare with.

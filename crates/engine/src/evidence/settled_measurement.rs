@@ -8,15 +8,16 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout_at;
 
-use crate::engine::{Engine, panic_gap, run_blocking};
+use crate::engine::{Engine, measure_blocking, panic_gap, run_blocking};
 use crate::evidence::disk_poll::sync_disk;
 use crate::evidence::poll_gate::DiskEpoch;
 use crate::evidence::snapshot_measurement::{
     SensorResult, measure_snapshot, select_servers, unmeasured,
 };
-use crate::evidence::verified_results::{discard_behind, discard_superseded};
+use crate::evidence::verified_results::{discard_behind, superseded_gap};
 use crate::project::Project;
 use moai_base::evidence::SkippedFile;
+use moai_base::hash::ContentHash;
 use moai_base::limits::{MEASURE_RETRIES_MAX, MEASURE_RETRY_MS, MEASUREMENTS_AT_ONCE_MAX};
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
@@ -73,7 +74,22 @@ pub(crate) async fn measure_settled(
         let (Some(before), Some(_)) = (asked_at.epoch, disk.epoch) else {
             break DiskEpoch::default();
         };
-        let behind = behind_files(engine, project, &snapshots, &results, before).await;
+        let outdated = outdated_paths(engine, project, &snapshots, &results, before);
+        // Read after the poll: the write that this measurement is about may have been unpolled when the servers
+        // were asked.
+        let present = read_present(project, &snapshots, outdated).await;
+        let behind = match present {
+            Ok(PresentFiles { unreadable, behind }) => {
+                for result in results.iter_mut().filter(|it| unreadable.contains(&it.path)) {
+                    result.discard(superseded_gap(&result.path));
+                }
+                behind
+            }
+            Err(gap) => {
+                results.iter_mut().for_each(|result| result.discard(gap.clone()));
+                break disk;
+            }
+        };
         if behind.is_empty() {
             break disk;
         }
@@ -92,7 +108,6 @@ pub(crate) async fn measure_settled(
             }
         }
     };
-    discard_superseded(project, &mut results).await;
     SettledMeasurement { snapshots, results, disk }
 }
 
@@ -102,28 +117,36 @@ impl MeasuredServers {
     }
 }
 
-/// The present texts of the measured files whose results a change since the epoch, or a newer request, made
-/// outdated. A deleted file is not among them: nothing is left to measure.
-async fn behind_files(
-    engine: &Engine,
+/// The measured files as they are on disk now.
+#[derive(Debug, Default)]
+struct PresentFiles {
+    /// Those that must be measured again, with their present texts.
+    behind: Vec<Snapshot>,
+    /// Those that are deleted or cannot be read any more: nothing is left to measure.
+    unreadable: BTreeSet<RelPath>,
+}
+
+/// Reads the measured files again. `outdated` are behind whatever their bytes are.
+async fn read_present(
     project: &Project,
     snapshots: &[Snapshot],
-    results: &[SensorResult],
-    epoch: u64,
-) -> Vec<Snapshot> {
-    let outdated = outdated_paths(engine, project, snapshots, results, epoch);
-    let mut possible: BTreeSet<RelPath> = changed_paths(engine, project, snapshots, epoch);
-    possible.extend(outdated.iter().cloned());
-    if possible.is_empty() {
-        return Vec::new();
-    }
-    let (mut present, _) = read_snapshots(project, possible.into_iter().collect()).await;
-    // The write that this measurement is about may have been unpolled when the servers were asked.
-    present.retain(|now| {
-        outdated.contains(&now.path)
-            || snapshots.iter().any(|it| it.path == now.path && it.hash != now.hash)
+    outdated: BTreeSet<RelPath>,
+) -> Result<PresentFiles, Gap> {
+    let root = project.root.clone();
+    let measured: Vec<(RelPath, ContentHash)> =
+        snapshots.iter().map(|snapshot| (snapshot.path.clone(), snapshot.hash)).collect();
+    let read = measure_blocking(move || {
+        let mut present = PresentFiles::default();
+        for (path, hash) in measured {
+            match files::read_snapshot(&root, &path.under(&root)) {
+                Ok(now) if now.hash != hash || outdated.contains(&path) => present.behind.push(now),
+                Ok(_) => {}
+                Err(_) => drop(present.unreadable.insert(path)),
+            }
+        }
+        present
     });
-    present
+    read.await
 }
 
 /// The measured files for which another file changed since the epoch, or whose request was replaced.
@@ -148,19 +171,6 @@ fn outdated_paths(
         }
     }
     outdated
-}
-
-/// The measured files that were written since the epoch.
-fn changed_paths(
-    engine: &Engine,
-    project: &Project,
-    snapshots: &[Snapshot],
-    epoch: u64,
-) -> BTreeSet<RelPath> {
-    let changed = engine.ledger().root(&project.root).disk.changed_since(epoch);
-    let mut changed: BTreeSet<RelPath> = changed.into_iter().collect();
-    changed.retain(|path| snapshots.iter().any(|snapshot| snapshot.path == *path));
-    changed
 }
 
 /// Reads the files of a root; those that cannot be read as source are listed with the reason.

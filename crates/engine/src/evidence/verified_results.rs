@@ -20,8 +20,7 @@ pub(crate) fn discard_behind<'r>(results: impl IntoIterator<Item = &'r mut Senso
     for result in results {
         if result.gap.is_none() || result.is_partial() {
             let detail = format!("other files changed while {} was measured", result.path);
-            result.findings.clear();
-            result.gap = Some(Gap::new(Cause::Superseded, detail));
+            result.discard(Gap::new(Cause::Superseded, detail));
         }
     }
 }
@@ -50,14 +49,15 @@ fn discard_unproven(
         let gap = match now {
             Err(gap) => gap.clone(),
             Ok(now) if now.get(&result.path).copied().flatten() == Some(result.hash) => continue,
-            Ok(_) => {
-                let detail = format!("{} changed while it was measured", result.path);
-                Gap::new(Cause::Superseded, detail)
-            }
+            Ok(_) => superseded_gap(&result.path),
         };
-        result.findings.clear();
-        result.gap = Some(gap);
+        result.discard(gap);
     }
+}
+
+/// The gap of a result whose bytes are not on disk any more.
+pub(crate) fn superseded_gap(path: &RelPath) -> Gap {
+    Gap::new(Cause::Superseded, format!("{path} changed while it was measured"))
 }
 
 /// Stores every verdict as the file's last verified findings, as proven at the epoch: the servers had
