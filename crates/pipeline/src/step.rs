@@ -72,6 +72,8 @@ pub struct WorkReading {
     pub changed_documents: Vec<String>,
     /// Scripts of acceptance commands that are not in the exam.
     pub late_scripts: Vec<String>,
+    /// Changes of tests that the guard only warns about; `None` if it did not run.
+    pub test_warnings: Option<Vec<String>>,
 }
 
 /// The end of a worker.
@@ -367,6 +369,9 @@ fn measure_work(
     now_ms: u64,
 ) -> Vec<PipelineDecision> {
     next.has_work |= reading.has_work;
+    if let Some(warnings) = &reading.test_warnings {
+        next.test_warnings.clone_from(warnings);
+    }
     let Some(approved) = next.approved.clone() else { return Vec::new() };
     let agreed = approved.document();
     next.late_scripts.clone_from(&reading.late_scripts);

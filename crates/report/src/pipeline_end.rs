@@ -39,7 +39,8 @@ pub fn ended(state: &PipelineState) -> String {
         }
         PipelineOutcome::Cancelled => phrases::CANCELLED.with(language, &[id]),
     };
-    let sentences = [Some(head), untouched(state), Some(advice(state, outcome))];
+    let sentences =
+        [Some(head), untouched(state), test_warnings(state), Some(advice(state, outcome))];
     sentences.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
@@ -206,6 +207,12 @@ fn untouched(state: &PipelineState) -> Option<String> {
     let todos: Vec<&str> = todos.map(|(id, _)| id.as_str()).collect();
     let named = one_line(&todos.join(", "), REASON_LINE_CHARS_MAX);
     (!todos.is_empty()).then(|| phrases::UNTOUCHED.with(language(state), &[&named]))
+}
+
+/// A sentence about changes of tests that the guard only warns about.
+fn test_warnings(state: &PipelineState) -> Option<String> {
+    let named = one_line(&state.test_warnings.join("; "), LINE_CHARS_MAX);
+    (!named.is_empty()).then(|| phrases::TEST_WARNINGS.with(language(state), &[&named]))
 }
 
 /// What the user can do next, as a sentence.

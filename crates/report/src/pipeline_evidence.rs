@@ -34,6 +34,7 @@ pub fn evidence_lines(state: &PipelineState, spec: Option<&SpecDocument>) -> Str
     }
     push_commits(&mut text, state);
     push_overrides(&mut text, state);
+    push_test_warnings(&mut text, state);
     text
 }
 
@@ -187,6 +188,15 @@ fn push_overrides(text: &mut String, state: &PipelineState) {
             CheckOverride::EndedAsGaming => phrases::ENDED_AS_GAMING.text_in(language).to_owned(),
         };
         let _ = writeln!(text, "{line}");
+    }
+}
+
+fn push_test_warnings(text: &mut String, state: &PipelineState) {
+    if !state.test_warnings.is_empty() {
+        let _ = writeln!(text, "{}", phrases::TEST_WARNINGS.text_in(language(state)));
+    }
+    for warning in &state.test_warnings {
+        let _ = writeln!(text, "    {}", one_line(warning, REASON_LINE_CHARS_MAX));
     }
 }
 

@@ -1,7 +1,7 @@
 //! `pipeline report` and `pipeline pr`: what they say about TODOs, items and requirements, as text and as JSON.
 
 use super::workers::{WORKER, end, report};
-use super::{GOAL, approve, begun, pipeline, plan_path, slash, stop};
+use super::{GOAL, approve, begun, notice, pipeline, plan_path, slash, stop, stop_output};
 use crate::support::{SESSION, Sandbox};
 
 const PLAN: &str = "\
@@ -89,6 +89,40 @@ fn a_failed_todo_is_failed_in_every_text() {
     let document = pipeline(&sandbox, &["pr", "--json"]).json();
     assert_eq!(document["schema"], "moai-ralph/pull-request@1");
     assert!(document["body"].as_str().is_some_and(|body| body.contains("[FAILED] TODO-1")));
+}
+
+#[test]
+fn changed_expectations_of_tests_are_named_at_the_end_and_in_the_report() {
+    let sandbox = Sandbox::new();
+    let write = |value: &str| {
+        sandbox.write("a.py", &format!("def f():\n    return {value}\n"));
+        let test = format!(
+            "import unittest\n\nfrom a import f\n\n\nclass TestA(unittest.TestCase):\n    def test_f(self):\n        \
+             self.assertEqual(f(), {value})\n"
+        );
+        sandbox.write("tests/test_a.py", &test);
+    };
+    write("1");
+    sandbox.commit();
+    let goal = ["start", "--kind", "small", "--goal", "write a function", "--session", SESSION];
+    assert_eq!(pipeline(&sandbox, &goal).code, 0);
+    let plan = "# PLAN: x\n\n### [ ] TODO 1: one\n- [A] `python3 -m unittest discover -s tests`\n";
+    sandbox.write(&plan_path(&sandbox), plan);
+    approve(&sandbox);
+    write("5");
+    let mut answer = stop_output(&sandbox);
+    while answer["decision"] == "block" {
+        answer = stop_output(&sandbox);
+    }
+    let named = "tests/test_a.py:8 test `TestA > test_f` expects `5` instead of `1`";
+    let told = notice(&answer);
+    assert!(told.contains("The guard only warns about these changes of tests"), "{told}");
+    assert!(told.contains(named), "{told}");
+    for command in ["report", "pr"] {
+        let shown = pipeline(&sandbox, &[command]).stdout;
+        assert!(shown.contains("changed expectations and other changes of tests"), "{shown}");
+        assert!(shown.contains(named), "{shown}");
+    }
 }
 
 #[test]

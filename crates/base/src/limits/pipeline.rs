@@ -45,6 +45,8 @@ pub const PIPELINE_GOAL_BYTES_MAX: usize = 16 * 1024;
 pub const PIPELINE_ITERATIONS_MAX: u32 = 60;
 /// Corrections of checkboxes that a pipeline keeps for its report.
 pub const BOX_CORRECTIONS_MAX: usize = 50;
+/// Changes of tests that the guard only warns about and that a pipeline keeps for its report.
+pub const TEST_WARNINGS_MAX: usize = 20;
 /// Pass counts that a pipeline keeps: one for each measured Stop.
 pub const PASS_COUNTS_MAX: usize = 120;
 /// Output of a failed acceptance command in a line about its TODO, in characters.

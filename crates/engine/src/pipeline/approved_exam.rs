@@ -6,10 +6,15 @@ use crate::engine::Engine;
 use crate::exam::{self, attributed_differences, is_of_sensors};
 use crate::guard::guard_run::run_loop_guard;
 use crate::project::Project;
+use moai_base::evidence::Evidence;
 use moai_base::finding::{Finding, Severity};
+use moai_base::limits::TEST_WARNINGS_MAX;
 use moai_host::store::StoreError;
 use moai_loops::charter::Charter;
 use moai_loops::exam::{AttributedDifferences, ExamDifference, ExamRole, TOUCHED};
+
+/// Codes of the guard whose warnings are about tests.
+const TEST_CODES: [&str; 8] = ["G01", "G02", "G03", "G04", "G05", "G06", "G07", "G16"];
 
 /// Gives a loop the exam of an earlier one. Returns the names of its checks; `None` if the earlier exam no
 /// longer exists.
@@ -68,6 +73,23 @@ pub(super) fn weakening_lines(findings: &[Finding]) -> Vec<String> {
         it.sensor == moai_guard::SENSOR && it.severity >= Severity::Error && it.code != TOUCHED
     });
     errors.map(|it| format!("{} (guard({}): {})", it.path, it.code, it.message)).collect()
+}
+
+/// Changed expectations and other changes of tests that the guard only warns about, one line each without the
+/// remedy; `None` if it did not run.
+pub(super) fn test_warnings(evidence: &Evidence) -> Option<Vec<String>> {
+    let guard = evidence.readings.iter().find(|reading| reading.sensor == moai_guard::SENSOR);
+    guard.filter(|reading| reading.gap.is_none())?;
+    let warnings = evidence.findings.iter().filter(|it| {
+        it.sensor == moai_guard::SENSOR
+            && it.severity == Severity::Warning
+            && TEST_CODES.contains(&it.code.as_str())
+    });
+    let lines = warnings.map(|it| {
+        let problem = it.message.rsplit_once("; ").map_or(it.message.as_str(), |(first, _)| first);
+        format!("{}:{} {problem}", it.path, it.range.start.line + 1)
+    });
+    Some(lines.take(TEST_WARNINGS_MAX).collect())
 }
 
 async fn changes(engine: &Engine, project: &Project, charter: &Charter) -> AttributedDifferences {

@@ -143,6 +143,7 @@ pub(crate) async fn measure_plan(
         is_untouched: measured.work_change == WorkChange::Unchanged,
         changed_documents: unapproved_documents(project, &before).await,
         late_scripts: unfrozen_scripts(engine, project, &state.id).await.late,
+        test_warnings: approved_exam::test_warnings(evidence),
     });
     let mut measured = MeasuredPlan {
         next: before.clone(),

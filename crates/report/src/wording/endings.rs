@@ -32,6 +32,9 @@ phrases!(ENDINGS {
     UNTOUCHED:
         "The commands of {0} passed before anything was changed, so they prove nothing about the work.",
         "{0}의 명령은 아무것도 바꾸기 전에 이미 통과했으므로 작업을 증명하지 못합니다.";
+    TEST_WARNINGS:
+        "The guard only warns about these changes of tests, so read them: {0}.",
+        "가드가 경고만 하는 테스트 변경이니 직접 확인하세요: {0}.";
 
     AT_ITERATION_LIMIT: "the limit of {0} is reached", "{0} 한도에 도달했습니다";
     AT_TIME_LIMIT: "the time limit is reached", "시간 한도에 도달했습니다";

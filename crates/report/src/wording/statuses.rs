@@ -90,6 +90,9 @@ phrases!(STATUSES {
     ENDED_AS_GAMING:
         "    continued after an end because tests or checks were weakened",
         "    테스트나 검사가 약화되어 끝난 뒤 이어 감";
+    TEST_WARNINGS:
+        "  changed expectations and other changes of tests that the guard only warns about:",
+        "  가드가 경고만 한 기댓값 변경 등 테스트 변경:";
     COMMIT_UNCHECKED: "not checked on its own", "따로 검사하지 않음";
     COMMIT_FAILS: "does not pass there: {0}", "그 커밋에서 통과하지 못함: {0}";
     COMMIT_LATER: "passes from a later commit on: {0}", "뒤의 커밋부터 통과: {0}";
