@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::pipeline_end::end_note;
 use crate::pipeline_status::pipeline_status;
-use crate::pipeline_worktrees::worktree_entries;
+use crate::pipeline_worktrees::{TodoWorktreeStatus, worktree_entries};
 use crate::plan_objections::objection_lines;
 use crate::wording;
 use crate::wording::pipelines as phrases;
@@ -353,7 +353,11 @@ pub(crate) fn gate_entries(state: &PipelineState) -> PipelineGateEntries {
 
 /// `moai-ralph/pipeline@1`; `tokens` were used since the start, if they are known.
 #[must_use]
-pub fn pipeline_document(state: &PipelineState, tokens: Option<u64>) -> PipelineDocument<'_> {
+pub fn pipeline_document<'s>(
+    state: &'s PipelineState,
+    tokens: Option<u64>,
+    statuses: &'s [TodoWorktreeStatus],
+) -> PipelineDocument<'s> {
     let (done, total) = (state.passed_todos(), state.todos.len());
     let failed = state.failed_todos().len();
     let is_sprint = state.phase == PipelinePhase::Sprint;
@@ -378,7 +382,7 @@ pub fn pipeline_document(state: &PipelineState, tokens: Option<u64>) -> Pipeline
         convergence: state.pass_counts.iter().map(|count| count.passed).collect(),
         commits: state.commits.iter().map(commit_entry).collect(),
         note: end_note(state),
-        worktrees: worktree_entries(state),
+        worktrees: worktree_entries(statuses),
     }
 }
 

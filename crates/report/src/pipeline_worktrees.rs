@@ -32,6 +32,18 @@ pub struct TodoWorktreeStatus {
     pub has_merge: bool,
 }
 
+impl TodoWorktreeStatus {
+    /// The stage that texts and documents show: what its loop has merged counts as merged, although the pipeline
+    /// has not examined it, or ended before that.
+    fn stage(&self) -> WorktreeStage {
+        let is_merged = self.state.as_ref().is_some_and(|held| held.status == Status::Completed);
+        match &self.tree.stage {
+            WorktreeStage::Working | WorktreeStage::Closed if is_merged => WorktreeStage::Merged,
+            stage => stage.clone(),
+        }
+    }
+}
+
 /// Everything that keeps the commits of a worktree reachable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorktreeHeads {
@@ -195,7 +207,7 @@ fn pause_line(state: &PipelineState, held: &LoopState) -> String {
 fn status_text(language: MessageLanguage, status: &TodoWorktreeStatus) -> String {
     let words = |phrase: &wording::BilingualPhrase| phrase.text_in(language).to_owned();
     let held = status.state.as_ref();
-    if held.is_some_and(|held| held.status == Status::Completed) {
+    if status.stage() == WorktreeStage::Merged {
         let commits = wording::COMMITS.count(language, status.unmerged);
         let since = phrases::MORE_SINCE_MERGE.with(language, &[&commits]);
         let since = if status.unmerged > 0 { since } else { String::new() };
@@ -247,17 +259,15 @@ pub fn uncommitted(root: &Path, files: &[String]) -> String {
 
 /// One line for each worktree that is no longer in use.
 #[must_use]
-pub fn ended_lines(state: &PipelineState) -> String {
+pub fn ended_lines(state: &PipelineState, statuses: &[TodoWorktreeStatus]) -> String {
     let mut text = String::new();
-    for tree in &state.worktrees {
-        let outcome = match &tree.stage {
-            WorktreeStage::Working => continue,
+    let is_over = |status: &&TodoWorktreeStatus| status.tree.stage != WorktreeStage::Working;
+    for status in statuses.iter().filter(is_over) {
+        let outcome = match status.stage() {
             WorktreeStage::Merged => phrases::TREE_MERGED.text_in(language(state)).to_owned(),
-            WorktreeStage::Unmerged(_) | WorktreeStage::Closed => {
-                phrases::TREE_UNMERGED.with(language(state), &[&reason_of(state, tree)])
-            }
+            _ => phrases::TREE_UNMERGED.with(language(state), &[&reason_of(state, status)]),
         };
-        let parts = [tree.todo.as_str(), &place(tree), &outcome];
+        let parts = [status.tree.todo.as_str(), &place(&status.tree), &outcome];
         let _ = writeln!(text, "{}", phrases::WORKTREE_LINE.with(language(state), &parts));
     }
     text
@@ -283,16 +293,16 @@ fn left_line(state: &PipelineState, status: &TodoWorktreeStatus) -> Option<Strin
     let what = match folder {
         _ if *unmerged > 0 => {
             let commits = wording::COMMITS.count(language, *unmerged);
-            let reason = match tree.stage {
+            let reason = match status.stage() {
                 WorktreeStage::Merged if !status.has_merge => {
                     phrases::MERGE_TAKEN_BACK.text_in(language).to_owned()
                 }
-                _ => reason_of(state, tree),
+                _ => reason_of(state, status),
             };
             phrases::COMMITS_UNMERGED.with(language, &[&commits, &reason])
         }
         WorktreeFolder::Here(Some(content)) if content.is_work() || !state.is_active() => {
-            content_words(language, content, &reason_of(state, tree))
+            content_words(language, content, &reason_of(state, status))
         }
         WorktreeFolder::Replaced => phrases::WORKTREE_REPLACED.text_in(language).to_owned(),
         WorktreeFolder::Here(None) if !state.is_active() => {
@@ -392,13 +402,13 @@ pub fn unmerged_reason(held: &LoopState) -> String {
 }
 
 /// The worktrees as entries of a document.
-pub(crate) fn worktree_entries(state: &PipelineState) -> Vec<TodoWorktreeEntry<'_>> {
-    let entries = state.worktrees.iter().map(|tree| TodoWorktreeEntry {
-        todo: tree.todo.as_str(),
-        root: tree.root.to_string_lossy().into_owned(),
-        branch: &tree.branch,
-        loop_id: &tree.loop_id,
-        stage: match tree.stage {
+pub(crate) fn worktree_entries(statuses: &[TodoWorktreeStatus]) -> Vec<TodoWorktreeEntry<'_>> {
+    let entries = statuses.iter().map(|status| TodoWorktreeEntry {
+        todo: status.tree.todo.as_str(),
+        root: status.tree.root.to_string_lossy().into_owned(),
+        branch: &status.tree.branch,
+        loop_id: &status.tree.loop_id,
+        stage: match status.stage() {
             WorktreeStage::Working => "working",
             WorktreeStage::Merged => "merged",
             WorktreeStage::Unmerged(_) => "unmerged",
@@ -409,9 +419,9 @@ pub(crate) fn worktree_entries(state: &PipelineState) -> Vec<TodoWorktreeEntry<'
 }
 
 /// Why the work of a worktree is not merged.
-fn reason_of(state: &PipelineState, tree: &TodoWorktree) -> String {
-    match &tree.stage {
-        WorktreeStage::Unmerged(reason) => one_line(reason, REASON_LINE_CHARS_MAX),
+fn reason_of(state: &PipelineState, status: &TodoWorktreeStatus) -> String {
+    match status.stage() {
+        WorktreeStage::Unmerged(reason) => one_line(&reason, REASON_LINE_CHARS_MAX),
         WorktreeStage::Merged => phrases::SINCE_ITS_MERGE.text_in(language(state)).to_owned(),
         _ => phrases::PIPELINE_ENDED_FIRST.text_in(language(state)).to_owned(),
     }
@@ -498,9 +508,27 @@ mod tests {
         let ignored = here(Some(TreeContent::Ignored("data.bin".to_owned())));
         let lines = left_lines(&over, &[status(WorktreeStage::Merged, ignored, 0)]);
         assert!(lines[0].ends_with("git ignores are left there (data.bin)"), "{lines:?}");
-        let worktrees = vec![status(stalled, here(None), 1).tree];
-        let state = PipelineState { worktrees, ..approved() };
-        assert_eq!(ended_lines(&state), "  TODO-1 in /p.moai-workers/ab: not merged: stalled\n");
+        let lines = ended_lines(&approved(), &[status(stalled, here(None), 1)]);
+        assert_eq!(lines, "  TODO-1 in /p.moai-workers/ab: not merged: stalled\n");
+    }
+
+    #[test]
+    fn work_that_was_merged_before_the_pipeline_ended_is_merged_in_every_text() {
+        let held = LoopState { status: Status::Completed, ..moai_loops::samples::state() };
+        let here = WorktreeFolder::Here(None);
+        let closed = |state: Option<LoopState>, unmerged| TodoWorktreeStatus {
+            state,
+            ..status(WorktreeStage::Closed, here.clone(), unmerged)
+        };
+        let merged = [closed(Some(held.clone()), 0)];
+        assert_eq!(ended_lines(&approved(), &merged), "  TODO-1 in /p.moai-workers/ab: merged\n");
+        assert_eq!(worktree_entries(&merged)[0].stage, "merged");
+        let since = left_of(&closed(Some(held), 1));
+        assert!(since.ends_with("1 commit not merged (made after its merge)"), "{since}");
+        let open = [closed(None, 1)];
+        let ended_first = "not merged: the pipeline ended first\n";
+        assert!(ended_lines(&approved(), &open).ends_with(ended_first));
+        assert_eq!(worktree_entries(&open)[0].stage, "closed");
     }
 
     #[test]

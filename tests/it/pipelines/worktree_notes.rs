@@ -79,10 +79,15 @@ fn a_resumed_pipeline_knows_what_was_merged_before_it_was_cancelled() {
     one.work(&sandbox, "one.txt");
     assert_eq!(one.stop(&sandbox), None);
     assert_eq!(sandbox.read("one.txt"), "two\n", "merged");
-    for command in ["cancel", "resume"] {
+    for command in ["cancel", "report", "resume"] {
         let output = pipeline(&sandbox, &[command]);
         assert_eq!(output.code, 0, "{output:#?}");
         assert!(!output.stdout.contains("folder is gone"), "{output:#?}");
+        let is_unmerged = |line: &str| line.contains("TODO-1 in ") && line.contains("not merged");
+        assert!(!output.stdout.lines().any(is_unmerged), "{output:#?}");
+        let trees = status(&sandbox)["worktrees"].as_array().cloned().unwrap_or_default();
+        let of_one = trees.iter().find(|tree| tree["todo"] == "TODO-1").expect("it had one");
+        assert_eq!(of_one["stage"], "merged", "{command}");
     }
     let shown = pipeline(&sandbox, &["status"]).stdout;
     assert!(shown.contains("merged; the next Stop of the project's session"), "{shown}");

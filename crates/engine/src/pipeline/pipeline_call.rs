@@ -7,6 +7,7 @@ use crate::engine::Engine;
 use crate::person;
 use crate::pipeline::pipeline_end::ended_with_loop;
 use crate::pipeline::pipeline_of_loop::keep_untold;
+use crate::pipeline::worktree_end::worktree_statuses;
 use crate::project::Project;
 use crate::replies::REFUSED;
 use moai_host::store::loops::{LoopQuery, SaveOutcome};
@@ -128,6 +129,8 @@ impl PipelineCall<'_> {
             return Ok(CommandReply::success(format!("{text}{end}")));
         }
         let tokens = self.tokens(state).await;
-        Ok(CommandReply::success(json_text(&words::pipeline_document(state, tokens))))
+        let statuses = worktree_statuses(self.engine, &self.project, state).await;
+        let document = words::pipeline_document(state, tokens, &statuses);
+        Ok(CommandReply::success(json_text(&document)))
     }
 }

@@ -29,7 +29,7 @@ use moai_report::pipeline_status::{
     gate_file_lines, pipeline_report, pipeline_status, tokens_line,
 };
 use moai_report::pipeline_worktrees::{
-    ended_lines, left_lines, on_other_branch, paused_lines, working_lines,
+    TodoWorktreeStatus, ended_lines, left_lines, on_other_branch, paused_lines, working_lines,
 };
 use moai_report::plan_approval::{plan_fault_lines, unapproved_line};
 
@@ -46,10 +46,11 @@ pub(super) async fn status(
         None => return call.show(id, pipeline_status).await,
     };
     let state = call.require(id).await?;
+    let statuses = worktree_statuses(call.engine, &call.project, &state).await;
     let text = format!(
         "{}{}{}",
         pipeline_status(&state),
-        standing_text(call, &state).await,
+        standing_text(call, &state, &statuses).await,
         tokens_line(&state, tokens)
     );
     call.reply(&state, text).await
@@ -57,8 +58,11 @@ pub(super) async fn status(
 
 /// The state of its loop, faults of the plan and its parts that are not approved, the worktrees in use, the
 /// remains of the others, and whether the right branch is checked out here.
-async fn standing_text(call: &PipelineCall<'_>, state: &PipelineState) -> String {
-    let statuses = worktree_statuses(call.engine, &call.project, state).await;
+async fn standing_text(
+    call: &PipelineCall<'_>,
+    state: &PipelineState,
+    statuses: &[TodoWorktreeStatus],
+) -> String {
     let objections = plan_objections(&call.project, state).await;
     // Another approval takes over changes of the other documents.
     let is_changed =
@@ -74,11 +78,11 @@ async fn standing_text(call: &PipelineCall<'_>, state: &PipelineState) -> String
         let parts = state.unapproved_parts(&plan);
         text.push_str(&unapproved_line(state, &parts, is_sound));
     }
-    text.push_str(&working_lines(state, &statuses));
-    for line in left_lines(state, &statuses) {
+    text.push_str(&working_lines(state, statuses));
+    for line in left_lines(state, statuses) {
         let _ = writeln!(text, "{line}");
     }
-    let missed = if state.is_active() { missed_base(&call.project, &statuses).await } else { None };
+    let missed = if state.is_active() { missed_base(&call.project, statuses).await } else { None };
     if let Some(missed) = missed {
         let _ =
             writeln!(text, "{}", on_other_branch(state, &missed.base, missed.branch.as_deref()));
@@ -115,8 +119,9 @@ pub(super) async fn report(
         return Ok(CommandReply::success(json_text(&document)));
     }
     let mut text = pipeline_report(&state);
-    text.push_str(&ended_lines(&state));
-    text.push_str(&standing_text(call, &state).await);
+    let statuses = worktree_statuses(call.engine, &call.project, &state).await;
+    text.push_str(&ended_lines(&state, &statuses));
+    text.push_str(&standing_text(call, &state, &statuses).await);
     text.push_str(&evidence_lines(&state, spec.as_ref()));
     let faults = document_faults(&call.project, &state).await;
     text.push_str(&gate_file_lines(&state, &faults.changed, &faults.foreign, &faults.missing));
