@@ -64,7 +64,7 @@ pub fn missing_scripts(state: &PipelineState, paths: &[String]) -> Option<String
     (!paths.is_empty()).then(|| wording::SCRIPTS_MISSING.with(language(state), &[&named]))
 }
 
-/// For the user: scripts that were written since the last approval and count from now on.
+/// For the user: scripts that another approval has frozen for the first time.
 #[must_use]
 pub fn late_scripts(state: &PipelineState, paths: &[String]) -> Option<String> {
     let named = one_line(&paths.join(", "), REASON_LINE_CHARS_MAX);

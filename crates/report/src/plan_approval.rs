@@ -95,6 +95,13 @@ pub fn changed_document(state: &PipelineState, path: &str) -> String {
     course::DOCUMENT_TO_APPROVE.with(language(state), &[&path])
 }
 
+/// For the user before an approval: the scripts that it freezes for the first time.
+#[must_use]
+pub fn scripts_to_approve(state: &PipelineState, paths: &[String]) -> Option<String> {
+    let named = one_line(&paths.join(", "), LINE_CHARS_MAX);
+    (!paths.is_empty()).then(|| phrases::SCRIPTS_TO_FREEZE.with(language(state), &[&named]))
+}
+
 /// Why a typed command approves nothing: the plan differs from the one that the user was shown.
 #[must_use]
 pub fn not_as_shown(state: &PipelineState, now: &ShownPlan) -> String {

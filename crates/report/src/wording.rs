@@ -558,8 +558,8 @@ phrases!(PIPELINES {
         "{0} is not as it was approved. Restore it, or run `moai-ralph pipeline approve` and ask the user the question that it gives",
         "{0}{0:이} 승인된 내용과 다릅니다. 되돌리거나 `moai-ralph pipeline approve`를 실행하고 알려 주는 질문을 사용자에게 물으세요";
     SCRIPTS_LATE:
-        "These scripts were written since the last approval and are frozen now as they are: {0}. Read them",
-        "다음 스크립트는 지난 승인 뒤에 쓰였고 지금 그대로 고정되었습니다: {0}. 읽어 보세요";
+        "These scripts were not frozen by the last approval and are frozen now as they are: {0}. Read them",
+        "다음 스크립트는 지난 승인 때 고정되지 않았고 지금 그대로 고정되었습니다: {0}. 읽어 보세요";
     SCRIPTS_MISSING:
         "These scripts do not exist yet, so they are not frozen: {0}. What is written there later proves nothing until you have read it and frozen it with `moai-ralph loop refreeze`",
         "다음 스크립트는 아직 없어서 고정하지 못했습니다: {0}. 나중에 쓰인 내용은 직접 읽고 `moai-ralph loop refreeze`로 고정할 때까지 아무것도 증명하지 못합니다";

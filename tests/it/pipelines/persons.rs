@@ -328,12 +328,14 @@ fn a_terminal_shows_what_is_accepted_before_the_code() {
     for command in ["TODO-1 `test -f one.txt`", "TODO-2 `grep -q two two.txt`"] {
         assert!(first.contains(command), "{command}: {first}");
     }
-    let items = "- [A] `sh check.sh`\n- [H] the third file reads well\n";
+    sandbox.write("ready.sh", "true\n");
+    let items = "- [A] `sh check.sh`\n- [A] `sh ready.sh`\n- [H] the third file reads well\n";
     let more = format!("{PLAN}\n### [ ] TODO 3: a third file\n{items}");
     sandbox.write(&plan_path(&sandbox), &more);
     let second = shown(&["pipeline", "approve"]);
     assert!(second.contains("TODO-3 `sh check.sh`") && !second.contains("TODO-1 `"), "{second}");
     assert!(second.contains("TODO-3 [H] the third file reads well"), "{second}");
+    assert!(second.contains("frozen as they are now, so read them first: ready.sh"), "{second}");
     sandbox.write("check.sh", "true\n");
     let third = shown(&["loop", "refreeze", "--now"]);
     assert!(third.contains("check.sh"), "{third}");

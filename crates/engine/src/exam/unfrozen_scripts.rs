@@ -3,7 +3,7 @@
 use super::check_files::{check_files, named_scripts};
 use crate::engine::{Engine, run_blocking};
 use crate::project::Project;
-use moai_loops::criteria::CheckCommand;
+use moai_loops::criteria::{CheckCommand, CheckPlan};
 use moai_loops::exam::ExamRole;
 
 /// Scripts of the acceptance commands that are not in the exam of a loop.
@@ -39,6 +39,26 @@ pub(crate) async fn unfrozen_scripts(
                 .map(|path| path.to_string())
                 .collect(),
         }
+    });
+    compared.await.unwrap_or_default()
+}
+
+/// The scripts of acceptance commands that an approval adds to the exam of a loop. Nothing if the exam cannot be
+/// read, which refuses the approval.
+pub(crate) async fn scripts_to_freeze(
+    engine: &Engine,
+    project: &Project,
+    loop_id: &str,
+    commands: Vec<CheckCommand>,
+) -> Vec<String> {
+    let found = engine.store.find_exam(&project.key, loop_id, ExamRole::ALL).await;
+    let Ok(exam) = found else { return Vec::new() };
+    let frozen = exam.map(|exam| exam.files).unwrap_or_default();
+    let root = project.root.clone();
+    let compared = run_blocking(move || {
+        let scripts = check_files(&root, &CheckPlan { commands, ..CheckPlan::default() }).scripts;
+        let new = scripts.into_iter().filter(|path| !frozen.contains_key(path));
+        new.map(|path| path.to_string()).collect()
     });
     compared.await.unwrap_or_default()
 }

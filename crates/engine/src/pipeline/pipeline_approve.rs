@@ -7,7 +7,7 @@ use super::person_answer::resume_if_asked;
 use super::pipeline_call::PipelineCall;
 use super::plan_commands::{acceptance_commands, freeze_commands};
 use crate::engine::now_ms;
-use crate::exam::unfrozen_scripts::unfrozen_scripts;
+use crate::exam::unfrozen_scripts::{scripts_to_freeze, unfrozen_scripts};
 use crate::loops::loop_files;
 use crate::pipeline::plan_documents::{document_hashes, document_objections, unapproved_documents};
 use crate::pipeline::todo_worktrees;
@@ -19,7 +19,9 @@ use moai_pipeline::state::{PipelineState, PlanApprover};
 use moai_pipeline::step::{PipelineEvent, approval_objections, step};
 use moai_protocol::control::{CommandReply, TerminalProof};
 use moai_report::person_questions::{approval_is_asked, question_is_none};
-use moai_report::plan_approval::{approved, changed_document, items_to_approve, not_as_shown};
+use moai_report::plan_approval::{
+    approved, changed_document, items_to_approve, not_as_shown, scripts_to_approve,
+};
 use moai_report::{pipeline as words, pipeline_exam};
 
 /// A plan that nothing keeps from being approved.
@@ -54,12 +56,19 @@ impl ReadyPlan {
     /// What an approval accepts, line by line, for the user.
     async fn accepted_lines(&self, call: &PipelineCall<'_>) -> Vec<String> {
         let (state, project) = (&self.state, &call.project);
-        let late = unfrozen_scripts(call.engine, project, &state.loop_id).await.late;
+        let scripts = self.scripts(call).await;
         let documents = unapproved_documents(project, state).await;
         let mut lines = items_to_approve(state, &self.text);
-        lines.extend(pipeline_exam::late_scripts(state, &late));
+        lines.extend(scripts_to_approve(state, &scripts));
         lines.extend(documents.iter().map(|path| changed_document(state, path)));
         lines
+    }
+
+    /// The scripts that an approval freezes for the first time.
+    async fn scripts(&self, call: &PipelineCall<'_>) -> Vec<String> {
+        let Self { state, text } = self;
+        let commands = acceptance_commands(&PlanDocument::parse(text), &state.plan_path());
+        scripts_to_freeze(call.engine, &call.project, &state.loop_id, commands).await
     }
 
     async fn approve(
@@ -67,8 +76,9 @@ impl ReadyPlan {
         call: &PipelineCall<'_>,
         by: PlanApprover,
     ) -> Result<CommandReply, String> {
+        let is_first = self.state.approved.is_none();
+        let late = if is_first { Vec::new() } else { self.scripts(call).await };
         let Self { state, text } = self;
-        let late = unfrozen_scripts(call.engine, &call.project, &state.loop_id).await.late;
         let count = freeze_plan(call, &state, &text).await?;
         let (next, _) = step(&state, PipelineEvent::PlanApproved { text, by }, now_ms());
         let acceptance = format!("{SPECS_FOLDER}/{}/{}", state.spec, SpecFile::Acceptance.as_str());

@@ -21,6 +21,9 @@ phrases!(APPROVALS {
     ADDITIONS_DECLINED:
         "[moai-ralph] pipeline {0}: the user does not approve the plan as it is, and these parts are still not approved: {1}. Change or remove them in {2} as the user wishes, and go on.",
         "[moai-ralph] 파이프라인 {0}: 사용자가 지금의 계획을 승인하지 않았습니다. 승인되지 않은 부분: {1}. {2}에서 사용자의 뜻대로 그 부분을 고치거나 지우고 계속 진행하세요.";
+    SCRIPTS_TO_FREEZE:
+        "these scripts are frozen as they are now, so read them first: {0}",
+        "지금 그대로 고정할 스크립트이니 먼저 읽어 보세요: {0}";
     COMMANDS_NEW: "new acceptance commands: {0}", "새 인수 명령: {0}";
     COMMANDS_GONE: "no longer there: {0}", "없어진 명령: {0}";
     COMMANDS_SAME: "its acceptance commands are the same", "인수 명령은 그대로입니다";
