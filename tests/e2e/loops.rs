@@ -203,7 +203,7 @@ fn one_that_goes_back_and_forth_is_ended_and_its_best_state_comes_back() {
         .flat_map(|text| [Turn::write(&sandbox.path("app.py"), text), Turn::text("finished")]);
     let run = play(&sandbox, "fix it --max-iterations 20", turns.collect());
     run.assert_first_told_in(5, "This is worse than iteration 1 (");
-    run.assert_first_told_in(7, "Back at the state of iteration 1");
+    run.assert_first_told_in(7, "Back at the problems or the files of iteration 1");
     assert_ended(&run, &sandbox, "oscillating", 4);
     let id = status(&sandbox)["id"].as_str().expect("a loop has an id").to_owned();
     let preview = sandbox.run(&["loop", "restore", &id, "--to", "best"]);

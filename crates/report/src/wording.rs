@@ -248,9 +248,9 @@ phrases!(REASONS {
         "The research phase comes first; this Stop does not count as an iteration.",
         "조사 단계가 먼저입니다. 이번 Stop은 반복으로 세지 않습니다.";
     OSCILLATES:
-        "Back at the state of iteration {0}: the changes of iteration {1} were undone. Both \
+        "Back at the problems or the files of iteration {0}; iteration {1} had others. Both \
          approaches failed; find a third. Going back and forth once more ends the loop.",
-        "반복 {0}의 상태로 돌아왔습니다. 반복 {1}의 변경이 되돌려졌습니다. 두 방법 모두 실패했으니 다른 방법을 찾으세요. 한 번 더 오가면 루프가 끝납니다.";
+        "문제나 파일이 반복 {0} 때와 다시 같아졌고 반복 {1} 때는 달랐습니다. 두 방법 모두 실패했으니 다른 방법을 찾으세요. 한 번 더 오가면 루프가 끝납니다.";
     STALLS:
         "No progress for two iterations. Take another approach: question what you assume about \
          the cause. One more iteration like this ends the loop.",
@@ -351,8 +351,8 @@ phrases!(ENDS {
     COMPACT_FIRST: "{0}; run /compact first", "{0}. 먼저 /compact를 실행하세요";
     CONTEXT_FULL: "the context is too full", "컨텍스트가 너무 많이 찼습니다";
     EXAM_CHANGED:
-        "{0}, and not by this session. Accept the change with `moai-ralph loop refreeze` or revert it",
-        "{0} (이 세션이 바꾼 것이 아님). `moai-ralph loop refreeze`로 받아들이거나 되돌리세요";
+        "{0}, and not by this session since its loop began. Accept the change with `moai-ralph loop refreeze` or revert it",
+        "{0} (루프가 시작된 뒤 이 세션이 바꾼 것이 아님). `moai-ralph loop refreeze`로 받아들이거나 되돌리세요";
     EXAM_DIFFERS: "the frozen checks changed", "고정한 검사가 바뀌었습니다";
     BASE_IN_USE: "the work is done and merged, but {0}", "작업과 병합은 끝났지만 {0}";
     PLAN_UNUSABLE: "the plan cannot be used: {0}. Repair it", "계획을 쓸 수 없습니다: {0}. 고치세요";

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    PLAN, approve, approved, begun, notice, pipeline, plan_path, status, stop, stop_output,
+    GOAL, PLAN, approve, approved, begun, notice, pipeline, plan_path, status, stop, stop_output,
 };
 use crate::support::{SESSION, Sandbox, write_file};
 
@@ -358,6 +358,22 @@ pub(super) fn shell(sandbox: &Sandbox, agent: Option<&str>, command: impl FnOnce
     assert_eq!((output.code, output.stdout.trim()), (0, ""), "{output:#?}");
     command();
     after_shell(sandbox, agent, Some(started.elapsed()))
+}
+
+#[test]
+fn a_file_of_the_exam_that_a_shell_command_restores_is_no_breach_of_the_rules() {
+    let sandbox = begun(GOAL);
+    let right = "grep -q right one.txt\n";
+    sandbox.write("checks/one.sh", right);
+    sandbox.commit();
+    sandbox.write(&plan_path(&sandbox), &PLAN.replace("test -f one.txt", "sh checks/one.sh"));
+    approve(&sandbox);
+    let told = shell(&sandbox, None, || sandbox.write("checks/one.sh", "true\n"));
+    assert!(told.contains("checks/one.sh changed"), "{told}");
+    let told = shell(&sandbox, None, || sandbox.write("checks/one.sh", right));
+    assert!(!told.contains("checks/one.sh"), "{told}");
+    let report = pipeline(&sandbox, &["report"]).stdout;
+    assert_eq!(report.matches("checks/one.sh: by the main agent").count(), 1, "{report}");
 }
 
 /// The hook after a shell command that took this long; `None` on a host that does not say.

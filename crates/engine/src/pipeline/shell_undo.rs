@@ -86,7 +86,7 @@ pub(crate) async fn undo_writes(call: &HookCall<'_>) -> Option<EditText> {
     let member = pipeline_of_call(call).await?;
     let after = checkpoints::snapshot_tree(engine, &member.project).await.ok()?;
     let changed = begun.before.changed_paths(&after.tree);
-    let mut records = member.denied_records(&changed);
+    let mut records = member.denied_records(engine, changed.clone()).await;
     if records.is_empty() {
         return None;
     }

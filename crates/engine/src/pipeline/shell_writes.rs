@@ -1,7 +1,8 @@
 //! Source files that shell commands change while a pipeline runs, although their agent may not write them.
 //! Commands are not refused, because their writes are known only afterwards; the disk poll finds them.
 
-use crate::engine::{now_ms, run_blocking};
+use crate::engine::{Engine, now_ms, run_blocking};
+use crate::exam::restored_files::without_restored;
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_elsewhere::active_loop_anywhere;
 use crate::pipeline::pipeline_of_loop::pipeline_with_loop;
@@ -39,8 +40,15 @@ pub(super) struct PipelineMember {
 }
 
 impl PipelineMember {
-    pub(super) fn denied_records(&self, changed: &[RelPath]) -> Vec<ShellWriteRecord> {
-        denied_records(&self.pipeline, self.author.writer(), changed)
+    /// The files that the agent must not write. A file of the exam that is as it was frozen again is restored.
+    pub(super) async fn denied_records(
+        &self,
+        engine: &Engine,
+        changed: Vec<RelPath>,
+    ) -> Vec<ShellWriteRecord> {
+        let loop_id = &self.pipeline.loop_id;
+        let changed = without_restored(engine, &self.project, loop_id, changed).await;
+        denied_records(&self.pipeline, self.author.writer(), &changed)
     }
 }
 
@@ -70,7 +78,7 @@ pub(crate) async fn note_shell_writes(
     }
     let member = pipeline_of_call(call).await?;
     let changed = without_merged(&member, changed).await;
-    let mut records = member.denied_records(&changed);
+    let mut records = member.denied_records(call.engine, changed).await;
     if records.is_empty() {
         return None;
     }

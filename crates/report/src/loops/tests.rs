@@ -228,7 +228,7 @@ fn an_agent_hears_why_it_goes_on_and_how_it_is_doing() {
     let back = HoldReasons { signals: back, ..HoldReasons::default() };
     let told = hold_reason(&state(), &state(), &evidence, &back, IterationNotes::default());
     assert!(
-        told.contains("state of iteration 1: the changes of iteration 2 were undone"),
+        told.contains("the problems or the files of iteration 1; iteration 2 had others"),
         "{told}"
     );
     let told = yield_notice(&LoopState { iteration: 9, ..state() }, &evidence, &back);
