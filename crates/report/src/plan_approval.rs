@@ -160,6 +160,16 @@ pub fn additions_wait(state: &PipelineState, parts: &[UnapprovedPart]) -> String
     phrases::ADDITIONS_WAIT.with(language, &[&named_parts(language, parts), &state.plan_path()])
 }
 
+/// For the agent: the user does not approve the plan as it is. `wish` is what the user typed instead.
+#[must_use]
+pub fn plan_declined(state: &PipelineState, wish: Option<&str>) -> String {
+    let (language, path) = (language(state), state.plan_path());
+    match wish.map(|wish| one_line(wish, LINE_CHARS_MAX)) {
+        Some(wish) => phrases::PLAN_DECLINED_WITH.with(language, &[&state.id, &path, &wish]),
+        None => phrases::PLAN_DECLINED.with(language, &[&state.id, &path]),
+    }
+}
+
 /// For the agent: the user does not approve these additions to an approved plan.
 #[must_use]
 pub fn additions_declined(state: &PipelineState, parts: &[UnapprovedPart]) -> String {

@@ -19,7 +19,7 @@ use moai_protocol::hook::{ChosenAnswer, HookOutput};
 use moai_report::person_questions as words;
 use moai_report::person_questions::AskedQuestion;
 use moai_report::pipeline::has_ended;
-use moai_report::plan_approval::additions_declined;
+use moai_report::plan_approval::{additions_declined, plan_declined};
 
 pub(super) async fn answer_by_command(
     call: &PipelineCall<'_>,
@@ -138,9 +138,10 @@ pub(crate) async fn note_chosen(call: &HookCall<'_>) -> HookOutput {
             (PersonQuestion::Plan { .. }, true) => {
                 Box::pin(approve_as_answered(&pipeline, &state, &question)).await
             }
-            // The agent reads the requested changes in the host's own answer.
             (PersonQuestion::Plan { .. }, false) => {
-                told.extend(decline(&pipeline, &state).await);
+                let is_typed = one.options.iter().all(|option| option.label != one.answer);
+                let wish = is_typed.then_some(one.answer.as_str());
+                told.extend(decline(&pipeline, &state, wish).await);
                 Ok(CommandReply::default())
             }
             _ => note(&pipeline, &state, &question, is_yes, PlanApprover::Question).await,
@@ -155,15 +156,21 @@ pub(crate) async fn note_chosen(call: &HookCall<'_>) -> HookOutput {
     if told.is_empty() { HookOutput::Silent } else { HookOutput::Context(told.join("\n")) }
 }
 
-/// Records that the user does not approve the plan as it is. For the agent: its additions to an approved plan.
-async fn decline(pipeline: &PipelineCall<'_>, state: &PipelineState) -> Option<String> {
+/// Records that the user does not approve the plan as it is. For the agent: what to change, in the words that the
+/// user typed, if any; in an approved plan, its additions.
+async fn decline(
+    pipeline: &PipelineCall<'_>,
+    state: &PipelineState,
+    wish: Option<&str>,
+) -> Option<String> {
     let plan = loop_files::file_text(&pipeline.project, &state.plan_path()).await?;
     let parts = state.unapproved_parts(&plan);
     let (next, _) = step(state, PipelineEvent::PlanDeclined { text: plan }, now_ms());
     if let Err(error) = pipeline.save(state, &next).await {
         tracing::warn!(error, id = state.id, "the user's answer about a plan was not saved");
     }
-    (state.approved.is_some() && !parts.is_empty()).then(|| additions_declined(state, &parts))
+    let has_additions = state.approved.is_some() && !parts.is_empty();
+    Some(if has_additions { additions_declined(state, &parts) } else { plan_declined(state, wish) })
 }
 
 /// The question of the pipeline that the host showed, and whether the user agreed.

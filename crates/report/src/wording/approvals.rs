@@ -21,6 +21,12 @@ phrases!(APPROVALS {
     ADDITIONS_DECLINED:
         "[moai-ralph] pipeline {0}: the user does not approve the plan as it is, and these parts are still not approved: {1}. Change or remove them in {2} as the user wishes, and go on.",
         "[moai-ralph] 파이프라인 {0}: 사용자가 지금의 계획을 승인하지 않았습니다. 승인되지 않은 부분: {1}. {2}에서 사용자의 뜻대로 그 부분을 고치거나 지우고 계속 진행하세요.";
+    PLAN_DECLINED:
+        "[moai-ralph] pipeline {0}: the user does not approve the plan {1} as it is. Ask the user what to change, unless that was said, change the plan, and end your turn: the new version waits for approval.",
+        "[moai-ralph] 파이프라인 {0}: 사용자가 계획 {1}{1:을} 지금 그대로는 승인하지 않습니다. 고칠 점을 듣지 못했다면 사용자에게 물어 계획을 고치고 턴을 끝내세요. 고친 계획은 다시 승인을 기다립니다.";
+    PLAN_DECLINED_WITH:
+        "[moai-ralph] pipeline {0}: the user does not approve the plan {1} as it is, and says: {2}. Change the plan accordingly, and end your turn: the new version waits for approval.",
+        "[moai-ralph] 파이프라인 {0}: 사용자가 계획 {1}{1:을} 지금 그대로는 승인하지 않고 이렇게 답했습니다: {2}. 그에 맞게 계획을 고치고 턴을 끝내세요. 고친 계획은 다시 승인을 기다립니다.";
     SCRIPTS_TO_FREEZE:
         "these scripts are frozen as they are now, so read them first: {0}",
         "지금 그대로 고정할 스크립트이니 먼저 읽어 보세요: {0}";
