@@ -126,6 +126,17 @@ fn changed_expectations_of_tests_are_named_at_the_end_and_in_the_report() {
 }
 
 #[test]
+fn without_a_pipeline_the_refusal_names_what_starts_one() {
+    let sandbox = Sandbox::new();
+    sandbox.commit();
+    for arguments in [&["report"][..], &["report", "--json"], &["plan"], &["pr"]] {
+        let output = pipeline(&sandbox, arguments);
+        assert_eq!(output.code, 1, "{arguments:?}: {output:#?}");
+        assert!(output.stderr.contains("moai-ralph pipeline start --goal"), "{output:#?}");
+    }
+}
+
+#[test]
 fn a_pull_request_of_a_bugfix_has_neither_todos_nor_a_specification() {
     let sandbox = Sandbox::new();
     sandbox.write("readme.txt", "a project\n");

@@ -109,9 +109,6 @@ pub(super) async fn report(
     call: &PipelineCall<'_>,
     id: Option<String>,
 ) -> Result<CommandReply, String> {
-    if id.is_none() && call.find(None).await?.is_none() {
-        return call.show(None, pipeline_report).await;
-    }
     let state = call.require(id).await?;
     let spec = spec_of(call, &state).await;
     if call.json {
