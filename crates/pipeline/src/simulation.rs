@@ -267,6 +267,7 @@ impl SimulatedPipeline {
             report,
             commands,
             pivots: PivotDocument::parse(&self.pivots),
+            is_unguarded: false,
         })));
         self.write_boxes(&decisions);
         let is_held = decisions.iter().any(|it| matches!(it, PipelineDecision::Hold(_)));

@@ -87,6 +87,8 @@ pub struct WorkerReading {
     pub pivots: PivotDocument,
     /// The engine's runs of its TODO's commands, by program and arguments.
     pub commands: BTreeMap<Vec<String>, CommandReading>,
+    /// True if weakened tests and checks could not be looked for, so that no run counts as passed.
+    pub is_unguarded: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

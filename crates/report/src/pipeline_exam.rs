@@ -18,6 +18,20 @@ pub fn exam_changed(changes: &[String]) -> String {
     format!("not run with what was approved: {named}; restore it")
 }
 
+/// Why passing runs of acceptance commands do not count: a measurement is missing.
+#[must_use]
+pub fn not_confirmed(gap: &str) -> String {
+    let gap = one_line(gap, REASON_LINE_CHARS_MAX);
+    format!("it passed, but weakened tests and checks were not looked for ({gap})")
+}
+
+/// For the user: a worker ended, and its TODO stays open because a measurement is missing.
+#[must_use]
+pub fn exam_not_measured(state: &PipelineState, gap: &str) -> String {
+    let gap = one_line(gap, REASON_LINE_CHARS_MAX);
+    course::EXAM_NOT_MEASURED.with(language(state), &[&state.id, &gap])
+}
+
 /// The refusal when an agent continues a pipeline that ended because its tests were weakened.
 #[must_use]
 pub fn resumed_by_person(state: &PipelineState) -> String {

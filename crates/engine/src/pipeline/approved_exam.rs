@@ -51,19 +51,25 @@ pub(super) async fn all_changes(
     lines_of(&[own, foreign].concat())
 }
 
-/// Weakened tests and checks in the changes since the loop began, one line each. Empty if that is unknown: the
-/// measured Stop reports it.
-pub(super) async fn weakenings(
+/// Changes of a loop's exam, and weakened tests and checks in the changes since it began, one line each. The error
+/// names the measurement that is missing.
+pub(super) async fn objections(
     engine: &Arc<Engine>,
     project: &Project,
     charter: &Charter,
-) -> Vec<String> {
-    match run_loop_guard(engine, project, charter).await {
-        Ok(guarded) => weakening_lines(&guarded.evidence.findings),
-        Err(error) => {
-            tracing::warn!(error, id = charter.id, "the guard did not run at the end of a worker");
-            Vec::new()
-        }
+) -> Result<Vec<String>, String> {
+    let compared = attributed_differences(engine, project, charter).await;
+    let (_, AttributedDifferences { own, foreign }) =
+        compared.map_err(|gap| format!("exam: {gap}"))?;
+    let mut lines = lines_of(&[own, foreign].concat());
+    let guarded = run_loop_guard(engine, project, charter).await;
+    let Evidence { readings, findings, .. } =
+        guarded.map_err(|error| format!("guard: {error}"))?.evidence;
+    lines.extend(weakening_lines(&findings));
+    let gap = readings.into_iter().find_map(|reading| reading.gap);
+    match gap.filter(|_| lines.is_empty()) {
+        Some(gap) => Err(format!("guard: {gap}")),
+        None => Ok(lines),
     }
 }
 

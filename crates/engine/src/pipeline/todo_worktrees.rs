@@ -156,9 +156,8 @@ async fn note_ends(
                 WorktreeEnding::Unmerged(words::folder_is_gone(status))
             }
             Some(held) if is_merged_end(project, held, tree).await => {
-                let commands =
-                    run_todo(call, project, state, &pipeline, &tree.todo, deadline).await;
-                WorktreeEnding::Merged(commands)
+                let runs = run_todo(call, project, state, &pipeline, &tree.todo, deadline).await;
+                WorktreeEnding::Merged(runs.commands)
             }
             Some(held) => WorktreeEnding::Unmerged(words::unmerged_reason(held)),
             None => WorktreeEnding::Unmerged("its loop is gone".to_owned()),

@@ -26,7 +26,7 @@ use moai_pipeline::step::{CommandReading, PipelineDecision, PipelineEvent, Worke
 use moai_pipeline::worker_report::WorkerReport;
 use moai_protocol::hook::HookOutput;
 use moai_report::pipeline as words;
-use moai_report::pipeline_exam::exam_changed;
+use moai_report::pipeline_exam::{exam_changed, exam_not_measured, not_confirmed};
 
 /// Types of agents that must end with a report, without the prefix of the plugin.
 const WORKER_TYPES: [&str; 2] = ["worker", "frontend"];
@@ -57,17 +57,21 @@ pub(crate) async fn handle(call: HookCall<'_>) -> HookOutput {
         return HookOutput::Silent;
     }
     let deadline = StopSchedule::from_config(started_at, Duration::ZERO, &project.config).deadline;
-    let commands = match &report {
+    let TodoRuns { commands, gap } = match &report {
         Ok(report) => run_todo(&call, &project, &state, &pipeline, &report.todo, deadline).await,
-        Err(_) => BTreeMap::new(),
+        Err(_) => TodoRuns::default(),
     };
     let agent = input.agent_id.clone().unwrap_or_default();
     let text = loop_files::file_text(&project, PIVOT_FILE).await.unwrap_or_default();
     let pivots = PivotDocument::parse(&text);
-    let reading = WorkerReading { agent, report, pivots, commands };
+    let is_unguarded = gap.is_some();
+    let reading = WorkerReading { agent, report, pivots, commands, is_unguarded };
     let event = PipelineEvent::WorkerEnded(Box::new(reading));
     match Box::pin(save_step(engine, &project, pipeline, event)).await {
-        Some(saved) => answer(&call, &project, saved).await,
+        Some(saved) => {
+            let missing = gap.map(|gap| exam_not_measured(&saved.next, &gap));
+            answer(&call, &project, saved).await.with_notice(missing)
+        }
         None => HookOutput::Silent,
     }
 }
@@ -80,6 +84,14 @@ fn is_worker(agent_type: &str) -> bool {
 }
 
 /// The engine's own runs of the frozen commands of one TODO.
+#[derive(Debug, Default)]
+pub(super) struct TodoRuns {
+    /// By program and arguments.
+    pub(super) commands: BTreeMap<Vec<String>, CommandReading>,
+    /// The measurement of weakened tests and checks that is missing; without it no run accepts the TODO.
+    gap: Option<String>,
+}
+
 pub(super) async fn run_todo(
     call: &HookCall<'_>,
     project: &Project,
@@ -87,10 +99,10 @@ pub(super) async fn run_todo(
     pipeline: &PipelineState,
     todo: &TodoId,
     deadline: Instant,
-) -> BTreeMap<Vec<String>, CommandReading> {
+) -> TodoRuns {
     let plan = pipeline.approved.as_ref().map(ApprovedPlan::document);
     let Some(todo) = plan.as_ref().and_then(|plan| plan.todo(todo)) else {
-        return BTreeMap::new();
+        return TodoRuns::default();
     };
     let exam = call.engine.store.find_exam(&project.key, &state.id, ExamRole::STRICT).await;
     let mut commands = exam.ok().flatten().map(|exam| exam.plan.commands).unwrap_or_default();
@@ -101,23 +113,34 @@ pub(super) async fn run_todo(
     let argvs: Vec<(String, Vec<String>)> =
         commands.iter().map(|command| (command.name.clone(), command.argv.clone())).collect();
     let charter = state.charter();
-    let mut changes = approved_exam::all_changes(call.engine, project, &charter).await;
-    changes.extend(approved_exam::weakenings(call.engine, project, &charter).await);
+    let (changes, gap) = match approved_exam::objections(call.engine, project, &charter).await {
+        Ok(changes) => (changes, None),
+        Err(gap) => {
+            tracing::warn!(gap, id = charter.id, "a run of a TODO's commands accepts nothing");
+            (Vec::new(), Some(gap))
+        }
+    };
     if !changes.is_empty() {
         // Only a run of the frozen files and of the tests as they were accepts a TODO.
         let failure = exam_changed(&changes);
         let failed = |(_, argv)| (argv, CommandReading::Failed(failure.clone()));
-        return argvs.into_iter().map(failed).collect();
+        return TodoRuns { commands: argvs.into_iter().map(failed).collect(), gap };
     }
     let readings =
         criteria::run_commands(call.engine, project, &call.caller, commands, deadline).await;
-    let mut runs = BTreeMap::new();
+    let mut commands = BTreeMap::new();
     for (name, argv) in argvs {
         if let Some(reading) = readings.iter().find(|reading| reading.sensor == name) {
-            runs.insert(argv, command_reading(reading));
+            let reading = match (command_reading(reading), &gap) {
+                (CommandReading::Passed, Some(gap)) => {
+                    CommandReading::Unmeasured(not_confirmed(gap))
+                }
+                (reading, _) => reading,
+            };
+            commands.insert(argv, reading);
         }
     }
-    runs
+    TodoRuns { commands, gap }
 }
 
 async fn answer(

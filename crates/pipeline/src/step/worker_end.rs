@@ -1,7 +1,7 @@
 //! The end of a worker: the engine's own run decides, and the contents of the report are kept.
 
 use super::rounds::note_tried;
-use super::{PipelineDecision, WorkerReading, note_correction, note_run};
+use super::{CommandReading, PipelineDecision, WorkerReading, note_correction, note_run};
 use crate::learnings::entries_of;
 use crate::objection::PlanObjection;
 use crate::pivot::{DiscoveryVerdict, PIVOT_FILE, PivotDocument, check_discovery};
@@ -50,6 +50,12 @@ pub(super) fn worker_end(
             decisions.extend(hold_worker(next, &reading.agent, objections.collect()));
         }
         return decisions;
+    }
+    let is_failure = |it: &CommandReading| matches!(it, CommandReading::Failed(_));
+    if reading.is_unguarded && !reading.commands.values().any(is_failure) {
+        // The worker can do nothing about it; the next Stop measures again.
+        keep_learnings(next, report);
+        return Vec::new();
     }
     let FailedAttempt { attempt, failure, is_given_up } = count_attempt(next, &todo.id);
     note_tried(next, &format!("{}: {}; then {failure}", todo.id, report.summary));
@@ -146,4 +152,43 @@ pub(super) fn hold_worker(
     }
     *holds += 1;
     vec![PipelineDecision::Hold(objections)]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::samples::approved_plan;
+    use crate::step::{PipelineEvent, step};
+
+    const PLAN: &str = "# PLAN: a\n\n### [ ] TODO 1: one\n- [A] `check 1`\n";
+    const REPORT: &str = r#"{"todo_id": "TODO-1", "status": "PASS",
+        "outputs": {"files_changed": [], "summary": "done"},
+        "acceptance_criteria": [{"id": "AC-1", "status": "PASS"}],
+        "learnings": [], "issues": [], "decisions": []}"#;
+
+    fn ended(command: CommandReading) -> (PipelineState, Vec<PipelineDecision>) {
+        let argv = vec!["check".to_owned(), "1".to_owned()];
+        let reading = WorkerReading {
+            agent: "a".to_owned(),
+            report: WorkerReport::parse(REPORT).map_err(|error| error.to_string()),
+            pivots: PivotDocument::default(),
+            commands: BTreeMap::from([(argv, command)]),
+            is_unguarded: true,
+        };
+        step(&approved_plan(PLAN), PipelineEvent::WorkerEnded(Box::new(reading)), 2)
+    }
+
+    #[test]
+    fn without_the_guard_a_todo_stays_open_and_no_attempt_counts() {
+        let missing = "it passed, but weakened tests were not looked for (guard: no git)";
+        let (next, decisions) = ended(CommandReading::Unmeasured(missing.to_owned()));
+        let todo = &next.todos["TODO-1"];
+        assert_eq!((decisions.len(), todo.has_passed, todo.attempts), (0, false, 0));
+        assert!(todo.failure.contains("(guard: no git)"), "{}", todo.failure);
+        assert!(next.corrections.is_empty());
+        let (next, decisions) = ended(CommandReading::Failed("no".to_owned()));
+        assert_eq!((decisions.len(), next.todos["TODO-1"].attempts), (1, 1));
+    }
 }

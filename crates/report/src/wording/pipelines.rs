@@ -118,6 +118,9 @@ phrases!(COURSE {
     RESUMED_ELSEWHERE:
         "pipeline {0} is active in session {2}. Work there, or take it over with `/moai-ralph:moai-adopt {1}` or `moai-ralph loop adopt {1}`",
         "파이프라인 {0}{0:은} 세션 {2}에서 실행 중입니다. 그 세션에서 작업하거나 `/moai-ralph:moai-adopt {1}` 또는 `moai-ralph loop adopt {1}`{1:으로} 넘겨받으세요";
+    EXAM_NOT_MEASURED:
+        "[moai-ralph] pipeline {0}: the end of a worker accepts no TODO while weakened tests and checks cannot be looked for ({1}). The next Stop measures again.",
+        "[moai-ralph] 파이프라인 {0}: 약화된 테스트와 검사를 찾을 수 없는 동안({1}) 워커가 끝나도 TODO를 인정하지 않습니다. 다음 Stop에서 다시 측정합니다.";
     RECORDED_YES:
         "[moai-ralph] pipeline {0}: your agreement to {1} is recorded. The agent reads it with your next prompt.",
         "[moai-ralph] 파이프라인 {0}: {1}에 동의한 것을 기록했습니다. 에이전트는 다음 프롬프트에서 알게 됩니다.";
