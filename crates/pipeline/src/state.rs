@@ -245,6 +245,13 @@ pub enum CheckOverride {
     EndedAsGaming,
 }
 
+/// A move of a loop to another session; a session that has read about it is no longer named.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoopMove {
+    pub from: Option<String>,
+    pub to: Option<String>,
+}
+
 /// The verdict of a discovery that a person decides about.
 pub const ASKS_THE_USER: &str = "ask the user";
 
@@ -417,6 +424,9 @@ pub struct PipelineState {
     /// Texts about decisions of a person at a terminal that its agent has not read yet, oldest first.
     #[serde(default)]
     pub untold: Vec<String>,
+    /// A move of its loop that not all sessions concerned have read about.
+    #[serde(default)]
+    pub moved: Option<LoopMove>,
     /// How its loop ended, once it has.
     #[serde(default)]
     pub ending: Option<LoopEnding>,
@@ -486,6 +496,7 @@ impl PipelineState {
             is_resumed: false,
             has_left_documents: false,
             untold: Vec::new(),
+            moved: None,
             ending: None,
             created_ms: now_ms,
             updated_ms: now_ms,

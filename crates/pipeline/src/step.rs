@@ -685,6 +685,7 @@ fn end(next: &mut PipelineState, ending: LoopEnding) -> Vec<PipelineDecision> {
     next.close_worktrees();
     // They ask the agent to continue.
     next.untold.clear();
+    next.moved = None;
     next.phase = PipelinePhase::Ended;
     Vec::new()
 }

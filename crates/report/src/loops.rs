@@ -18,7 +18,7 @@ pub use ending::{
     cancelled_by_user, changed_since_completed, changed_while_measured, end_notice, forgotten,
     held_by_another, ignored_event, loop_report, loop_report_document, moved_away,
     older_than_change, override_notice, resumed_by_person, resumed_with_pipeline, to_pass_on,
-    waits_for_tasks,
+    told_by_daemon, waits_for_tasks,
 };
 pub use hold_reason::{IterationNotes, hold_reason};
 use moai_base::evidence::Evidence;

@@ -58,6 +58,7 @@ fn after_clear_user_and_agent_are_offered_the_loop_and_adopting_goes_on_with_it(
     let adopted = sandbox.run(&["loop", "adopt", &id, "--session", OTHER]);
     assert_eq!(adopted.code, 0, "{adopted:#?}");
     assert!(adopted.stdout.contains(OTHER), "{adopted:#?}");
+    assert!(adopted.stdout.contains("unless the daemon is stopped"), "{adopted:#?}");
     let prompt = hook_of(&sandbox, "user-prompt-submit", "UserPromptSubmit", OTHER).context();
     assert!(prompt.contains("iteration 2 of 5") && prompt.contains("fix it"), "{prompt}");
     assert!(blocked(&hook_of(&sandbox, "stop", "Stop", OTHER)).is_some());

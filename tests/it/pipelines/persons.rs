@@ -432,10 +432,26 @@ fn an_answer_in_another_form_is_refused_with_the_open_questions() {
 
 #[test]
 fn a_session_learns_that_its_loop_was_moved_to_another_one() {
-    let sandbox = approved(PLAN);
-    let other = "22222222-0000-4000-8000-000000000002";
-    let output = terminal::run(&sandbox, &["loop", "adopt", "--session", other]);
-    assert_eq!(output.code, 0, "{output:#?}");
-    let told = sandbox.hook("user-prompt-submit", &sandbox.payload("UserPromptSubmit")).context();
-    assert!(told.contains("was moved to another session"), "{told}");
+    for restarts in [false, true] {
+        let sandbox = approved(PLAN);
+        let other = "22222222-0000-4000-8000-000000000002";
+        let output = terminal::run(&sandbox, &["loop", "adopt", "--session", other]);
+        assert_eq!(output.code, 0, "{output:#?}");
+        if restarts {
+            assert_eq!(sandbox.run(&["daemon", "stop"]).code, 0);
+        }
+        let submit = |session: &str| {
+            let mut input = sandbox.payload("UserPromptSubmit");
+            input["session_id"] = session.into();
+            let output = sandbox.hook("user-prompt-submit", &input);
+            if output.stdout.trim().is_empty() { String::new() } else { output.context() }
+        };
+        let told = submit(SESSION);
+        assert!(told.contains("was moved to another session"), "{restarts}: {told}");
+        assert!(!submit(SESSION).contains("was moved"), "it is said once");
+        let told = submit(other);
+        assert!(told.contains("[ ] TODO-1"), "{restarts}: {told}");
+        assert!(told.contains("the plan may only grow"), "{restarts}: {told}");
+        assert!(!submit(other).contains("the plan may only grow"), "it is said once");
+    }
 }

@@ -7,7 +7,7 @@ use crate::engine::{Engine, measure_blocking, now_ms};
 use crate::ledger::host_sessions::HookSender;
 use crate::ledger::{DeferredReport, PendingStart, SessionAgent};
 use crate::loops::loop_elsewhere::active_loop_anywhere;
-use crate::pipeline::pipeline_of_loop::{instructions_of_loop, take_untold};
+use crate::pipeline::pipeline_of_loop::{UnreadMove, instructions_of_loop, take_move, take_untold};
 use crate::project::Project;
 use crate::recall::RecalledText;
 use crate::recall::delivery::DeliveredRecall;
@@ -24,6 +24,7 @@ use moai_protocol::control::CallerContext;
 use moai_protocol::hook::{HookInput, HookOutput};
 use moai_report::agent::{self, EditFeedback, EditText};
 use moai_report::contributions::{Contribution, ContributionOrigin, join_contributions};
+use moai_report::loops::moved_away;
 
 /// Input of an event's handler.
 pub(crate) struct HookCall<'e> {
@@ -135,11 +136,19 @@ async fn decisions_text(call: &HookCall<'_>) -> Option<EditText> {
         let is_first = !std::mem::replace(&mut session.has_looked_for_decisions, true);
         (std::mem::take(&mut session.decisions), is_first)
     };
-    let kept = if is_first || !known.is_empty() {
-        take_untold(engine, project, &input.session_id).await
-    } else {
-        Vec::new()
-    };
+    let mut kept = Vec::new();
+    if is_first || !known.is_empty() {
+        kept = take_untold(engine, project, &input.session_id).await;
+        match take_move(engine, project, &input.session_id).await {
+            Some(UnreadMove::Away(held)) => kept.push(moved_away(&held)),
+            Some(UnreadMove::Here) => {
+                let mut ledger = engine.ledger();
+                let pending = &mut ledger.session(&input.session_id).pending_start;
+                pending.get_or_insert(PendingStart::OfLoop { more: String::new() });
+            }
+            None => {}
+        }
+    }
     // Those of a loop without a pipeline are not kept.
     let decisions = if known.is_empty() { kept } else { known };
     (!decisions.is_empty()).then(|| EditText::agent_only(decisions.join("\n")))
@@ -154,6 +163,7 @@ async fn start_text(call: &HookCall<'_>) -> Option<EditText> {
         PendingStart::Text(text) => return Some(text),
         PendingStart::OfLoop { more } => more,
     };
+    take_move(engine, project, &input.session_id).await;
     let (project, state) = active_loop_anywhere(engine, caller, project, &input.session_id).await?;
     let text = instructions_of_loop(engine, &project, &state).await;
     let text = if more.is_empty() { text } else { format!("{text}\n{more}") };

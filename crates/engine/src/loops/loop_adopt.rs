@@ -5,6 +5,7 @@ use crate::engine::{Engine, now_ms};
 use crate::ledger::{PendingStart, SessionLife};
 use crate::loops::loop_selection::{change_loop, failure_reply, loop_reply};
 use crate::person;
+use crate::pipeline::pipeline_of_loop::keep_move;
 use crate::project::Project;
 use moai_base::limits::SESSION_ID_CHARS_MAX;
 use moai_host::store::loops::LoopQuery;
@@ -45,14 +46,21 @@ pub(crate) async fn handle(
         Err(reason) => return failure_reply(&reason),
     };
     let owner = before.into_iter().find(|(id, _)| *id == state.id).and_then(|(_, owner)| owner);
-    if let Some(owner) = owner.filter(|owner| Some(owner) != state.session_id.as_ref()) {
-        engine.ledger().session(&owner).decisions.push(loops::moved_away(&state));
+    let owner = owner.filter(|owner| Some(owner) != state.session_id.as_ref());
+    if let Some(owner) = &owner {
+        engine.ledger().session(owner).decisions.push(loops::moved_away(&state));
     }
+    let mut text = loops::loop_status(&state);
     if let Some(session) = &session {
         let start = PendingStart::OfLoop { more: String::new() };
         engine.ledger().session(session).pending_start = Some(start);
+        let is_kept = state.options.pipeline.is_some() && state.branch.is_none();
+        if !is_kept {
+            text.push_str(&loops::told_by_daemon(&state));
+        }
     }
-    loop_reply(&state, caller, select.json, loops::loop_status(&state))
+    keep_move(engine, &project, &state, owner).await;
+    loop_reply(&state, caller, select.json, text)
 }
 
 /// True if a text can be a session id: hosts use UUIDs or their own formats.

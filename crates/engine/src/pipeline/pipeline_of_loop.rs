@@ -7,7 +7,7 @@ use moai_base::limits::STOP_TRIES_MAX;
 use moai_host::store::loops::{LoopQuery, SaveOutcome};
 use moai_host::store::pipelines::PipelineQuery;
 use moai_loops::state::LoopState;
-use moai_pipeline::state::{CheckOverride, PipelineState};
+use moai_pipeline::state::{CheckOverride, LoopMove, PipelineState};
 use moai_report::{loops, pipeline as words};
 
 /// The active pipeline of a loop; a loop without one costs nothing.
@@ -128,5 +128,62 @@ pub(crate) async fn take_untold(engine: &Engine, project: &Project, session: &st
         Ok(SaveOutcome::Saved) => pipeline.untold,
         // The next hook tells it.
         Ok(SaveOutcome::Overtaken) | Err(_) => Vec::new(),
+    }
+}
+
+/// Keeps for both sessions that the loop of a pipeline was moved from one to the other.
+pub(crate) async fn keep_move(
+    engine: &Engine,
+    project: &Project,
+    held: &LoopState,
+    from: Option<String>,
+) {
+    let moved = LoopMove { from, to: held.session_id.clone() };
+    let keep = |now: &PipelineState| {
+        let moved = Some(moved.clone());
+        (now.loop_id == held.id).then(|| PipelineState { moved, ..now.clone() })
+    };
+    change_pipeline_of(engine, project, held, keep).await;
+}
+
+/// What a session has not read about a move of the loop of a pipeline.
+pub(crate) enum UnreadMove {
+    /// The loop was moved to this session.
+    Here,
+    /// The loop, which was moved to another session.
+    Away(Box<LoopState>),
+}
+
+/// Takes what a session has not read about a move.
+pub(crate) async fn take_move(
+    engine: &Engine,
+    project: &Project,
+    session: &str,
+) -> Option<UnreadMove> {
+    if !project.key.database(&engine.dirs.state).exists() {
+        return None;
+    }
+    let (store, key, root) = (&engine.store, &project.key, &project.root);
+    let found = store.find_pipeline(key, root, PipelineQuery::Latest).await.ok().flatten()?;
+    let moved = found.moved.clone()?;
+    let is_here = moved.to.as_deref() == Some(session);
+    let is_away = moved.from.as_deref() == Some(session);
+    if !is_here && !is_away {
+        return None;
+    }
+    let LoopMove { from, to } = moved;
+    let left = LoopMove { from: from.filter(|_| !is_away), to: to.filter(|_| !is_here) };
+    let moved = Some(left).filter(|left| *left != LoopMove::default());
+    let read = PipelineState { moved, ..found.clone() };
+    let saved = store.advance_pipeline(key, &found, read).await;
+    // The next hook tells it.
+    saved.ok().filter(|outcome| *outcome == SaveOutcome::Saved)?;
+    let held = store.find_loop(key, root, LoopQuery::Id(found.loop_id.clone())).await;
+    let held = held.ok().flatten().filter(|held| held.status.is_active())?;
+    let is_its = held.session_id.as_deref() == Some(session);
+    match (is_here, is_its) {
+        (true, true) => Some(UnreadMove::Here),
+        (false, false) => Some(UnreadMove::Away(Box::new(held))),
+        _ => None,
     }
 }

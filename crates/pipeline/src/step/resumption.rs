@@ -19,6 +19,7 @@ pub(super) fn resume(next: &mut PipelineState, loop_id: String) -> Vec<PipelineD
     next.loop_id = loop_id;
     next.is_resumed = true;
     next.untold.clear();
+    next.moved = None;
     forget_attempts(next);
     next.worker_holds.clear();
     next.fix_rounds.clear();

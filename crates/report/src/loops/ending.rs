@@ -42,6 +42,12 @@ pub fn moved_away(state: &LoopState) -> String {
     endings::MOVED_AWAY.with(state.language(), &[&state.id])
 }
 
+/// For the user who moved a loop: only the daemon keeps it for the agents.
+#[must_use]
+pub fn told_by_daemon(state: &LoopState) -> String {
+    endings::TOLD_BY_DAEMON.text_in(state.language()).to_owned() + "\n"
+}
+
 /// One message for the user when a loop has ended or paused.
 #[must_use]
 pub fn end_notice(state: &LoopState) -> String {
