@@ -6,6 +6,7 @@ use crate::person_questions::question_lines;
 use crate::pipeline::language;
 use crate::pipeline_end::end_lines;
 use crate::wording::BilingualPhrase;
+use crate::wording::faults::fault_words;
 use crate::wording::pipelines as course;
 use crate::wording::statuses as phrases;
 use moai_base::foreign_text::one_line;
@@ -197,8 +198,9 @@ fn push_todos(text: &mut String, state: &PipelineState) {
 /// The failure of a TODO, as a fragment.
 pub(crate) fn failure_words(language: MessageLanguage, failure: &str) -> String {
     let Some(TodoFailure { command, kind, reason }) = TodoFailure::parse(failure) else {
-        return failure.to_owned();
+        return fault_words(language, failure);
     };
+    let reason = fault_words(language, &reason);
     let command = format!("`{command}`");
     match kind {
         FailureKind::Fails => phrases::FAILS.with(language, &[&command, &reason]),
@@ -214,7 +216,8 @@ pub fn pipeline_report(state: &PipelineState) -> String {
     let mut text = pipeline_status(state);
     push_head(&mut text, language, &phrases::CLAIMS, state.corrections.is_empty());
     for correction in &state.corrections {
-        let reason = one_line(&correction.reason, REASON_LINE_CHARS_MAX);
+        let reason = claim_words(language, &correction.reason);
+        let reason = one_line(&reason, REASON_LINE_CHARS_MAX);
         let _ = writeln!(text, "    {}: {reason}", correction.todo);
     }
     push_head(&mut text, language, &phrases::SHELL_WRITES, state.shell_writes.is_empty());
@@ -242,6 +245,16 @@ pub fn pipeline_report(state: &PipelineState) -> String {
         let _ = writeln!(text, "{}", phrases::BUGFIX_EVIDENCE.with(language, &[&state.loop_id]));
     }
     text
+}
+
+/// A claim that a run did not confirm, with its failure.
+fn claim_words(language: MessageLanguage, claim: &str) -> String {
+    match claim.split_once(": ") {
+        Some((head, failure)) => {
+            format!("{}: {}", fault_words(language, head), failure_words(language, failure))
+        }
+        None => claim.to_owned(),
+    }
 }
 
 fn push_head(text: &mut String, language: MessageLanguage, head: &BilingualPhrase, is_empty: bool) {

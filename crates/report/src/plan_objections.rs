@@ -5,6 +5,7 @@ use crate::pipeline::language;
 use crate::pipeline_status::{failure_words, run_words};
 use crate::pipeline_worktrees::plan_is_missing;
 use crate::wording;
+use crate::wording::faults::fault_words;
 use crate::wording::pipelines as phrases;
 use moai_base::foreign_text::one_line;
 use moai_base::limits::{
@@ -15,7 +16,7 @@ use moai_loops::framework::MessageLanguage;
 use moai_pipeline::commits::CommitFault;
 use moai_pipeline::convergence::FixStrategy;
 use moai_pipeline::objection::{PlanObjection, UnapprovedPart};
-use moai_pipeline::plan::{TodoId, TodoStatus};
+use moai_pipeline::plan::{PlanChange, TodoId, TodoStatus};
 use moai_pipeline::state::PipelineState;
 
 /// The objections, one bounded line each.
@@ -38,7 +39,8 @@ fn objection_line(state: &PipelineState, objection: &PlanObjection) -> String {
             phrases::PASSES_ALREADY.with(language, &[&todo_names(todos)])
         }
         PlanObjection::Fault(fault) => {
-            let parts = [path, &fault.line.to_string(), &fault.reason];
+            let reason = fault_words(language, &fault.reason);
+            let parts = [path, &fault.line.to_string(), &reason];
             wording::PLAN_FAULT.with(language, &parts)
         }
         PlanObjection::NoTodo => phrases::PLAN_EMPTIED.with(language, &[path]),
@@ -52,7 +54,7 @@ fn objection_line(state: &PipelineState, objection: &PlanObjection) -> String {
             wording::PLAN_SHELL_COMMAND.with(language, &parts)
         }
         PlanObjection::Changed(change) => {
-            wording::PLAN_CHANGED.with(language, &[path, &change.to_string()])
+            wording::PLAN_CHANGED.with(language, &[path, &change_words(language, change)])
         }
         PlanObjection::DocumentChanged { path } => {
             wording::DOCUMENT_NOT_APPROVED.with(language, &[path])
@@ -68,13 +70,13 @@ fn objection_line(state: &PipelineState, objection: &PlanObjection) -> String {
             wording::PLAN_FAILS_AGAIN.with(language, &[todo.as_str(), &failure])
         }
         PlanObjection::NoReport { reason } => {
-            wording::WORKER_WITHOUT_REPORT.with(language, &[reason])
+            wording::WORKER_WITHOUT_REPORT.with(language, &[&fault_words(language, reason)])
         }
         PlanObjection::UnknownTodo { todo } => {
             wording::WORKER_UNKNOWN_TODO.with(language, &[todo.as_str(), path])
         }
         PlanObjection::Contradiction { what } => {
-            wording::WORKER_CONTRADICTS.with(language, &[what])
+            wording::WORKER_CONTRADICTS.with(language, &[&fault_words(language, what)])
         }
         PlanObjection::WorkFails { todo, failure, attempt } => {
             let (attempt, max) = (attempt.to_string(), TODO_ATTEMPTS_MAX.to_string());
@@ -109,12 +111,15 @@ fn objection_line(state: &PipelineState, objection: &PlanObjection) -> String {
             wording::PLAN_BOX_TAKEN_BACK.with(language, &parts)
         }
         PlanObjection::Document { path, line, reason } => {
-            wording::PLAN_FAULT.with(language, &[path, &line.to_string(), reason])
+            let reason = fault_words(language, reason);
+            wording::PLAN_FAULT.with(language, &[path, &line.to_string(), &reason])
         }
         PlanObjection::Ready { todos } => todos_ready(state, todos),
         PlanObjection::NeedsPerson(question) => question_to_ask(state, question),
         PlanObjection::Commits(fault) => commit_fault_line(state, fault),
-        PlanObjection::Answer { what } => wording::HELPER_ANSWER.with(language, &[what]),
+        PlanObjection::Answer { what } => {
+            wording::HELPER_ANSWER.with(language, &[&fault_words(language, what)])
+        }
         PlanObjection::PlayScenarios(open) => {
             let named = open.iter().map(|scenario| {
                 let runs = run_words(language, scenario.passed, scenario.runs);
@@ -141,6 +146,18 @@ fn objection_line(state: &PipelineState, objection: &PlanObjection) -> String {
     }
 }
 
+/// A change of an approved plan, as a fragment.
+fn change_words(language: MessageLanguage, change: &PlanChange) -> String {
+    let what = fault_words(language, &change.what);
+    match change.line {
+        Some(line) => {
+            let parts = [&line.to_string(), change.id.as_str(), &what];
+            phrases::CHANGE_ON_LINE.with(language, &parts)
+        }
+        None => format!("{}: {what}", change.id),
+    }
+}
+
 fn commit_fault_line(state: &PipelineState, fault: &CommitFault) -> String {
     let language = language(state);
     match fault {
@@ -154,7 +171,9 @@ fn commit_fault_line(state: &PipelineState, fault: &CommitFault) -> String {
         CommitFault::OnFirstBranch { branch } => {
             wording::COMMIT_ON_BRANCH.with(language, &[branch, &state.spec])
         }
-        CommitFault::Message(what) => wording::COMMIT_MESSAGE.with(language, &[what]),
+        CommitFault::Message(what) => {
+            wording::COMMIT_MESSAGE.with(language, &[&fault_words(language, what)])
+        }
         CommitFault::Breaks { commit, command, output } => {
             wording::COMMIT_BREAKS.with(language, &[commit, command, output])
         }

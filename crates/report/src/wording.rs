@@ -108,6 +108,7 @@ macro_rules! phrases {
 
 pub(crate) mod approvals;
 pub(crate) mod endings;
+pub(crate) mod faults;
 pub(crate) mod merges;
 mod particles;
 pub(crate) mod pipelines;

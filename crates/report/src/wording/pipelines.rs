@@ -34,6 +34,7 @@ phrases!(COURSE {
     PLAN_WAS_DECLINED:
         "[moai-ralph] pipeline {0}: the plan {1} is still as it was when you did not approve it (version {2}). Tell the agent what to change, or approve it after all: `/moai-ralph:moai-run`, or `moai-ralph pipeline approve` at a terminal. Its acceptance commands: {3}",
         "[moai-ralph] 파이프라인 {0}: 계획 {1}{1:은} 승인하지 않으신 그대로입니다(버전 {2}). 에이전트에게 고칠 점을 알려 주거나 `/moai-ralph:moai-run` 또는 터미널의 `moai-ralph pipeline approve`로 승인하세요. 인수 명령: {3}";
+    CHANGE_ON_LINE: "line {0}: {1}: {2}", "{0}번째 줄: {1}: {2}";
     PARTS_TO_APPROVE: "new parts: {0}", "새 부분: {0}";
     DOCUMENT_TO_APPROVE: "changed since the last approval: {0}", "지난 승인 뒤에 바뀜: {0}";
     HAS_ENDED:
