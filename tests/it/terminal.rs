@@ -83,7 +83,10 @@ pub(crate) fn at_code_question(command: &mut Command, answer: impl Fn(&str) -> S
     // The terminal closes if nothing is asked.
     while let Ok(text) = shown.recv_timeout(PATIENCE) {
         seen.push_str(&text);
-        let asked = seen.split_once("Type ").and_then(|(_, rest)| rest.split_once(" to accept: "));
+        let questions = [("Type ", " to accept: "), ("코드를 입력하세요(", "): ")];
+        let asked = questions.iter().find_map(|(before, after)| {
+            seen.split_once(before).and_then(|(_, rest)| rest.split_once(after))
+        });
         if let Some((code, _)) = asked {
             writeln!(person, "{}", answer(code)).expect("the terminal is there");
             break;

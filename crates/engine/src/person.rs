@@ -7,7 +7,9 @@ use std::time::Instant;
 use crate::agent_session;
 use crate::engine::Engine;
 use moai_host::callers::{self, CallerTerminal};
+use moai_loops::framework::MessageLanguage;
 use moai_protocol::control::{CallerContext, CommandReply};
+use moai_report::person_questions as words;
 
 use crate::replies::REFUSED;
 
@@ -26,25 +28,35 @@ pub(crate) fn has_terminal(caller: &CallerContext) -> bool {
     callers::terminal_of(caller.process.unwrap_or_default()) != CallerTerminal::None
 }
 
-/// Refuses agents, and asks a person at a terminal for a code; `Err` is the reply in place of the command's
-/// own. `subject` describes the command, `accepted` line by line what it accepts, which is shown before the code.
+/// What a person at a terminal is asked to accept.
+#[derive(Debug)]
+pub(crate) struct Acceptance<'a> {
+    pub(crate) language: MessageLanguage,
+    /// Describes the command.
+    pub(crate) subject: &'a str,
+    /// What it accepts, line by line.
+    pub(crate) accepted: &'a [String],
+}
+
+/// Refuses agents, and asks a person at a terminal for a code below what is accepted; `Err` is the reply in place
+/// of the command's own.
 pub(crate) fn confirm(
     engine: &Engine,
     caller: &CallerContext,
-    subject: &str,
-    accepted: &[String],
+    acceptance: &Acceptance<'_>,
     code: Option<&str>,
 ) -> Result<(), CommandReply> {
+    let Acceptance { language, subject, accepted } = *acceptance;
     let refused = |text: &str| Err(CommandReply::failure(REFUSED, &format!("moai-ralph: {text}")));
     if is_agent(engine, caller) {
-        return refused(&format!("{subject} is for a person: an agent started this shell"));
+        return refused(&words::shell_of_agent(language, subject));
     }
     let terminal = match callers::terminal_of(caller.process.unwrap_or_default()) {
         CallerTerminal::At(terminal) => terminal,
         // Other systems: the front door has checked that a terminal is its input.
         CallerTerminal::Unknown => return Ok(()),
         CallerTerminal::None => {
-            return refused(&format!("{subject} is for a person: this process has no terminal"));
+            return refused(&words::without_terminal(language, subject));
         }
     };
     // A code accepts what was shown with it.
@@ -56,12 +68,10 @@ pub(crate) fn confirm(
         if engine.ledger().code_questions.answer(&question, &terminal, code) {
             return Ok(());
         }
-        return refused(
-            "this is not the code that was shown, or what it accepts has changed since; nothing is accepted",
-        );
+        return refused(words::code_is_wrong(language));
     }
     let code = new_code();
-    let asked = format!("{question}Type {code} to accept: ");
+    let asked = format!("{question}{}", words::code_question(language, &code));
     if !engine.ledger().code_questions.ask(&question, &terminal, code) {
         return refused("too many questions are open at terminals; try again in a few minutes");
     }

@@ -4,9 +4,11 @@
 use crate::pipeline::language;
 use crate::wording;
 use crate::wording::BilingualPhrase;
+use crate::wording::approvals;
 use crate::wording::pipelines as course;
 use moai_base::foreign_text::{one_line, visible};
 use moai_base::limits::{LINE_CHARS_MAX, QUESTION_TEXT_CHARS_MAX, REASON_LINE_CHARS_MAX};
+use moai_loops::framework::MessageLanguage;
 use moai_pipeline::person_question::PersonQuestion;
 use moai_pipeline::state::PipelineState;
 use serde_json::json;
@@ -164,6 +166,49 @@ pub fn answered(state: &PipelineState, name: &str, is_yes: bool) -> String {
 pub fn answer_recorded(state: &PipelineState, name: &str, is_yes: bool) -> String {
     let phrase = if is_yes { course::RECORDED_YES } else { course::RECORDED_NO };
     phrase.with(language(state), &[&state.id, name])
+}
+
+/// The question for the code that a terminal shows.
+#[must_use]
+pub fn code_question(language: MessageLanguage, code: &str) -> String {
+    approvals::CODE_QUESTION.with(language, &[code])
+}
+
+/// Why a command for a person is refused: an agent gives it.
+#[must_use]
+pub fn shell_of_agent(language: MessageLanguage, subject: &str) -> String {
+    approvals::SHELL_OF_AGENT.with(language, &[subject])
+}
+
+/// The same: its process has no terminal.
+#[must_use]
+pub fn without_terminal(language: MessageLanguage, subject: &str) -> String {
+    approvals::WITHOUT_TERMINAL.with(language, &[subject])
+}
+
+/// The same: its input is not a terminal.
+#[must_use]
+pub fn stdin_is_no_terminal(language: MessageLanguage, subject: &str) -> String {
+    approvals::STDIN_IS_NO_TERMINAL.with(language, &[subject])
+}
+
+/// Why a typed code accepts nothing.
+#[must_use]
+pub fn code_is_wrong(language: MessageLanguage) -> &'static str {
+    approvals::CODE_IS_WRONG.text_in(language)
+}
+
+/// The command at a terminal that approves a plan, for its question.
+#[must_use]
+pub fn approval_subject(state: &PipelineState, version: &str) -> String {
+    approvals::APPROVAL_SUBJECT.with(language(state), &[&state.plan_path(), version])
+}
+
+/// The command at a terminal that answers a question, for its own question.
+#[must_use]
+pub fn answer_subject(state: &PipelineState, name: &str, is_yes: bool) -> String {
+    let word = if is_yes { "yes" } else { "no" };
+    approvals::ANSWER_SUBJECT.with(language(state), &[name, word])
 }
 
 /// Why a typed answer is refused: it is not a name with yes or no.

@@ -347,6 +347,16 @@ fn a_terminal_shows_what_is_accepted_before_the_code() {
 }
 
 #[test]
+fn a_terminal_asks_in_the_language_of_the_goal() {
+    let sandbox = begun("파일 두 개를 만들어 주세요");
+    sandbox.write(&plan_path(&sandbox), PLAN);
+    let output = terminal::with_code(&sandbox, &["pipeline", "approve"]);
+    assert_eq!(output.code, 0, "{output:#?}");
+    assert!(output.stderr.contains("의 승인(pipeline approve)"), "{output:#?}");
+    assert!(!output.stderr.contains("to accept"), "{output:#?}");
+}
+
+#[test]
 fn a_code_accepts_only_what_was_shown_with_it() {
     let sandbox = begun(GOAL);
     let path = plan_path(&sandbox);

@@ -179,6 +179,26 @@ fn a_korean_pipeline_is_shown_in_korean() {
 }
 
 #[test]
+fn faults_of_plans_and_reports_are_named_in_the_language_of_the_goal() {
+    let sandbox = begun("파일 두 개를 만들어 주세요");
+    let path = plan_path(&sandbox);
+    sandbox.write(&path, &PLAN.replace("### [ ] TODO 2", "- Dependencies: TODO-9\n### [ ] TODO 1"));
+    let reason = stop(&sandbox).expect("the plan has faults");
+    for part in ["TODO-1이 의존하는 TODO-9가 없습니다", "TODO-1이 3번째 줄에도 있습니다"]
+    {
+        assert!(reason.contains(part), "{part}: {reason}");
+    }
+    sandbox.write(&path, PLAN);
+    sandbox.write(&path.replace("plan.md", "spec.md"), SPEC);
+    approve(&sandbox);
+    let held = end(&sandbox, WORKER, "done").expect("there is no report");
+    assert!(held.contains("마지막 메시지에 JSON 객체가 없습니다"), "{held}");
+    end(&sandbox, WORKER, &report("TODO-1", "PASS"));
+    let shown = pipeline(&sandbox, &["report"]).stdout;
+    assert!(shown.contains("TODO-1: 워커가 PASS로 보고함: `test -f one.txt` 실패:"), "{shown}");
+}
+
+#[test]
 fn the_start_of_each_kind_says_who_writes_and_which_items_there_are() {
     let told = |options: &[&str]| {
         let sandbox = Sandbox::new();

@@ -8,7 +8,7 @@ use crate::exam;
 use crate::exam::unfrozen_scripts::unfrozen_scripts;
 use crate::loops::loop_selection::select_loop;
 use crate::loops::override_log;
-use crate::person;
+use crate::person::{self, Acceptance};
 use crate::project::Project;
 use crate::replies::{REFUSED, load_project};
 use moai_host::store::pipelines::PipelineQuery;
@@ -53,7 +53,9 @@ pub(crate) async fn handle(
         Ok(accepted) => accepted,
         Err(error) => return refused(&error),
     };
-    if let Err(reply) = person::confirm(engine, caller, &subject, &accepted, code.as_deref()) {
+    let language = state.language();
+    let acceptance = Acceptance { language, subject: &subject, accepted: &accepted };
+    if let Err(reply) = person::confirm(engine, caller, &acceptance, code.as_deref()) {
         return reply;
     }
     match refreeze(engine, &project, &state, accepted).await {

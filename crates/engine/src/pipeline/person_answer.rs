@@ -33,10 +33,9 @@ pub(super) async fn answer_by_command(
     if call.is_by_agent() {
         return Err(words::answer_is_for_a_person(&state, &question));
     }
-    let word = if is_yes { "yes" } else { "no" };
-    let subject = format!("pipeline answer {} {word}", question.name());
+    let subject = words::answer_subject(&state, &question.name(), is_yes);
     let asked = words::question_text(&state, &question);
-    if let Err(reply) = call.confirm_person(&subject, &[asked], proof) {
+    if let Err(reply) = call.confirm_person(&state, &subject, &[asked], proof) {
         return Ok(reply);
     }
     let name = question.name();

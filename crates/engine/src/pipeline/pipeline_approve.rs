@@ -18,7 +18,7 @@ use moai_pipeline::spec::{SPECS_FOLDER, SpecFile};
 use moai_pipeline::state::{PipelineState, PlanApprover};
 use moai_pipeline::step::{PipelineEvent, approval_objections, step};
 use moai_protocol::control::{CommandReply, TerminalProof};
-use moai_report::person_questions::{approval_is_asked, question_is_none};
+use moai_report::person_questions::{approval_is_asked, approval_subject, question_is_none};
 use moai_report::plan_approval::{
     approved, changed_document, items_to_approve, not_as_shown, scripts_to_approve,
 };
@@ -112,9 +112,9 @@ pub(super) async fn approve_by_command(
     let PersonQuestion::Plan { version } = question else {
         return Err("no plan is asked about".to_owned());
     };
-    let subject = format!("pipeline approve of {} (version {version})", ready.state.plan_path());
+    let subject = approval_subject(&ready.state, &version);
     let accepted = ready.accepted_lines(call).await;
-    if let Err(reply) = call.confirm_person(&subject, &accepted, proof) {
+    if let Err(reply) = call.confirm_person(&ready.state, &subject, &accepted, proof) {
         return Ok(reply);
     }
     let id = ready.state.id.clone();

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::engine::Engine;
-use crate::person;
+use crate::person::{self, Acceptance};
 use crate::pipeline::pipeline_end::ended_with_loop;
 use crate::pipeline::pipeline_of_loop::keep_untold;
 use crate::pipeline::worktree_end::worktree_statuses;
@@ -16,6 +16,7 @@ use moai_loops::state::LoopState;
 use moai_pipeline::state::PipelineState;
 use moai_protocol::control::{CallerContext, CommandReply, TerminalProof};
 use moai_protocol::documents::json_text;
+use moai_report::person_questions::stdin_is_no_terminal;
 use moai_report::pipeline as words;
 
 /// One `pipeline …` command. Its functions return the reason for a refusal as an error.
@@ -57,15 +58,19 @@ impl PipelineCall<'_> {
     /// its own.
     pub(super) fn confirm_person(
         &self,
+        state: &PipelineState,
         subject: &str,
         accepted: &[String],
         proof: &TerminalProof,
     ) -> Result<(), CommandReply> {
         if !proof.is_at_terminal {
-            let text = format!("moai-ralph: {subject} is for a person: stdin is not a terminal");
+            let reason = stdin_is_no_terminal(words::language(state), subject);
+            let text = format!("moai-ralph: {reason}");
             return Err(CommandReply::failure(REFUSED, &text));
         }
-        person::confirm(self.engine, self.caller, subject, accepted, proof.code.as_deref())
+        let language = words::language(state);
+        let acceptance = Acceptance { language, subject, accepted };
+        person::confirm(self.engine, self.caller, &acceptance, proof.code.as_deref())
     }
 
     /// Saves the next state of a pipeline.

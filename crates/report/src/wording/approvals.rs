@@ -21,6 +21,21 @@ phrases!(APPROVALS {
     ADDITIONS_DECLINED:
         "[moai-ralph] pipeline {0}: the user does not approve the plan as it is, and these parts are still not approved: {1}. Change or remove them in {2} as the user wishes, and go on.",
         "[moai-ralph] 파이프라인 {0}: 사용자가 지금의 계획을 승인하지 않았습니다. 승인되지 않은 부분: {1}. {2}에서 사용자의 뜻대로 그 부분을 고치거나 지우고 계속 진행하세요.";
+    APPROVAL_SUBJECT: "pipeline approve of {0} (version {1})", "계획 {0}(버전 {1})의 승인(pipeline approve)";
+    ANSWER_SUBJECT: "pipeline answer {0} {1}", "{0}에 대한 답 {1}(pipeline answer)";
+    SHELL_OF_AGENT:
+        "{0} is for a person: an agent started this shell",
+        "{0}: 사람만 할 수 있습니다. 에이전트가 연 셸입니다";
+    WITHOUT_TERMINAL:
+        "{0} is for a person: this process has no terminal",
+        "{0}: 사람만 할 수 있습니다. 이 프로세스에는 터미널이 없습니다";
+    STDIN_IS_NO_TERMINAL:
+        "{0} is for a person: stdin is not a terminal",
+        "{0}: 사람만 할 수 있습니다. 표준 입력이 터미널이 아닙니다";
+    CODE_QUESTION: "Type {0} to accept: ", "수락하려면 코드를 입력하세요({0}): ";
+    CODE_IS_WRONG:
+        "this is not the code that was shown, or what it accepts has changed since; nothing is accepted",
+        "보여 드린 코드가 아니거나 그 뒤에 수락할 내용이 바뀌어 아무것도 수락하지 않았습니다";
     PLAN_DECLINED:
         "[moai-ralph] pipeline {0}: the user does not approve the plan {1} as it is. Ask the user what to change, unless that was said, change the plan, and end your turn: the new version waits for approval.",
         "[moai-ralph] 파이프라인 {0}: 사용자가 계획 {1}{1:을} 지금 그대로는 승인하지 않습니다. 고칠 점을 듣지 못했다면 사용자에게 물어 계획을 고치고 턴을 끝내세요. 고친 계획은 다시 승인을 기다립니다.";
