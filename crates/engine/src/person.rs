@@ -38,8 +38,8 @@ pub(crate) struct Acceptance<'a> {
     pub(crate) accepted: &'a [String],
 }
 
-/// Refuses agents, and asks a person at a terminal for a code below what is accepted; `Err` is the reply in place
-/// of the command's own.
+/// Refuses agents, and asks a person at a terminal for a code below what is accepted; `Err` is the reply in
+/// place of the command's own.
 pub(crate) fn confirm(
     engine: &Engine,
     caller: &CallerContext,

@@ -33,8 +33,8 @@ pub struct TodoWorktreeStatus {
 }
 
 impl TodoWorktreeStatus {
-    /// The stage that texts and documents show: what its loop has merged counts as merged, although the pipeline
-    /// has not examined it, or ended before that.
+    /// The stage that texts and documents show: what its loop has merged counts as merged, although the
+    /// pipeline has not examined it, or ended before that.
     fn stage(&self) -> WorktreeStage {
         let is_merged = self.state.as_ref().is_some_and(|held| held.status == Status::Completed);
         match &self.tree.stage {

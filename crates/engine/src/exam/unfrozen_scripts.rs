@@ -43,8 +43,8 @@ pub(crate) async fn unfrozen_scripts(
     compared.await.unwrap_or_default()
 }
 
-/// The scripts of acceptance commands that an approval adds to the exam of a loop. Nothing if the exam cannot be
-/// read, which refuses the approval.
+/// The scripts of acceptance commands that an approval adds to the exam of a loop. Nothing if the exam
+/// cannot be read, which refuses the approval.
 pub(crate) async fn scripts_to_freeze(
     engine: &Engine,
     project: &Project,

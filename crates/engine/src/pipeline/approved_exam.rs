@@ -51,8 +51,8 @@ pub(super) async fn all_changes(
     lines_of(&[own, foreign].concat())
 }
 
-/// Changes of a loop's exam, and weakened tests and checks in the changes since it began, one line each. The error
-/// names the measurement that is missing.
+/// Changes of a loop's exam, and weakened tests and checks in the changes since it began, one line each.
+/// The error names the measurement that is missing.
 pub(super) async fn objections(
     engine: &Arc<Engine>,
     project: &Project,

@@ -155,8 +155,8 @@ pub(crate) async fn note_chosen(call: &HookCall<'_>) -> HookOutput {
     if told.is_empty() { HookOutput::Silent } else { HookOutput::Context(told.join("\n")) }
 }
 
-/// Records that the user does not approve the plan as it is. For the agent: what to change, in the words that the
-/// user typed, if any; in an approved plan, its additions.
+/// Records that the user does not approve the plan as it is. For the agent: what to change, in the words
+/// that the user typed, if any; in an approved plan, its additions.
 async fn decline(
     pipeline: &PipelineCall<'_>,
     state: &PipelineState,

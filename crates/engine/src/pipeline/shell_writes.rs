@@ -40,7 +40,8 @@ pub(super) struct PipelineMember {
 }
 
 impl PipelineMember {
-    /// The files that the agent must not write. A file of the exam that is as it was frozen again is restored.
+    /// The files that the agent must not write. A file of the exam that is as it was frozen again is
+    /// restored.
     pub(super) async fn denied_records(
         &self,
         engine: &Engine,

@@ -13,8 +13,8 @@ pub(crate) fn fault_words(language: MessageLanguage, fault: &str) -> String {
 }
 
 impl BilingualPhrase {
-    /// The parts that fill the placeholders of the English text, which are in the order of their numbers; `None`
-    /// for another text.
+    /// The parts that fill the placeholders of the English text, which are in the order of their numbers;
+    /// `None` for another text.
     fn parts_of<'t>(&self, text: &'t str) -> Option<Vec<&'t str>> {
         // Every second piece is the number of a placeholder.
         let mut literals = self.english.split(['{', '}']).step_by(2);
