@@ -374,7 +374,9 @@ mod tests {
         fn new(files: &[&str]) -> Self {
             let tree = Self { temp: tempfile::tempdir().unwrap() };
             fs::create_dir(tree.root().join(".moai")).unwrap();
-            files.iter().for_each(|name| tree.write(name));
+            for name in files {
+                tree.write(name);
+            }
             tree
         }
 

@@ -1,10 +1,9 @@
 //! Stamps of files on disk, to notice writers that do not report: the shell, formatters, git.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::num::NonZero;
-use std::os::unix::ffi::OsStrExt as _;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::thread::{ScopedJoinHandle, available_parallelism};
@@ -14,7 +13,7 @@ use moai_base::limits::{
     COARSE_TIME_NS_MAX, FILE_TIME_TICK_MS_MAX, FILE_TIME_TICK_NS_MIN, SERIAL_STAMPS_MAX,
 };
 use moai_base::path::RelPath;
-use rustix::fs::Timespec;
+use rustix::fs::{AtFlags, Mode, OFlags, Stat, Timespec, statat};
 use rustix::time::{ClockId, clock_getres, clock_gettime};
 
 /// Modification and change time (nanoseconds since the epoch), size and inode of a file. Every
@@ -37,6 +36,16 @@ impl FileStamp {
             changed_ns: nanoseconds(meta.ctime(), meta.ctime_nsec()),
             bytes: meta.len(),
             inode: meta.ino(),
+        }
+    }
+
+    /// The same from the system call.
+    fn of_stat(stat: &Stat) -> Self {
+        Self {
+            modified_ns: i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec),
+            changed_ns: i128::from(stat.st_ctime) * 1_000_000_000 + i128::from(stat.st_ctime_nsec),
+            bytes: u64::try_from(stat.st_size).unwrap_or_default(),
+            inode: stat.st_ino,
         }
     }
 
@@ -109,16 +118,35 @@ pub fn stamp_files(root: &Path, files: &[RelPath]) -> BTreeMap<RelPath, FileStam
 
 fn stamp_share(root: &Path, files: &[RelPath]) -> Vec<(RelPath, FileStamp)> {
     let mut stamps = Vec::with_capacity(files.len());
-    let mut at = root.join("").into_os_string().into_encoded_bytes();
-    let root_bytes = at.len();
+    let mut open: Option<OpenFolder<'_>> = None;
     for file in files {
-        at.truncate(root_bytes);
-        at.extend_from_slice(file.as_str().as_bytes());
-        if let Ok(meta) = Path::new(OsStr::from_bytes(&at)).symlink_metadata() {
-            stamps.push((file.clone(), FileStamp::new(&meta)));
+        let (folder, name) = file.as_str().rsplit_once('/').unwrap_or(("", file.as_str()));
+        if open.as_ref().is_none_or(|open| open.name != folder) {
+            open = OpenFolder::open(root, folder);
+        }
+        let Some(OpenFolder { descriptor, .. }) = &open else { continue };
+        if let Ok(stat) = statat(descriptor, name, AtFlags::SYMLINK_NOFOLLOW) {
+            stamps.push((file.clone(), FileStamp::of_stat(&stat)));
         }
     }
     stamps
+}
+
+/// A folder whose files are stamped. Their names are found from its descriptor, because the system would look
+/// up every folder of a whole path again.
+struct OpenFolder<'f> {
+    /// Relative to the root.
+    name: &'f str,
+    descriptor: OwnedFd,
+}
+
+impl<'f> OpenFolder<'f> {
+    /// `None` for a folder that cannot be opened.
+    fn open(root: &Path, name: &'f str) -> Option<Self> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let descriptor = rustix::fs::open(root.join(name), flags, Mode::empty()).ok()?;
+        Some(Self { name, descriptor })
+    }
 }
 
 /// Waits until every later write of the stamped files gets a later time. Two writes within one tick of the
