@@ -58,7 +58,7 @@ pub(crate) async fn handle(
     if let Err(reply) = person::confirm(engine, caller, &acceptance, code.as_deref()) {
         return reply;
     }
-    match refreeze(engine, &project, &state, accepted).await {
+    match Box::pin(refreeze(engine, &project, &state, accepted)).await {
         Ok(taken) if select.json => {
             CommandReply::success(json_text(&refreeze_document(&state.id, &taken)))
         }

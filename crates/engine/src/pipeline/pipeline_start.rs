@@ -185,7 +185,8 @@ async fn active_pipeline(
     match held {
         Some(state) if state.status.is_active() => Ok(Some(active.id)),
         held => {
-            pipeline_end::end_without_loop(engine, project, &active, held.as_ref()).await?;
+            Box::pin(pipeline_end::end_without_loop(engine, project, &active, held.as_ref()))
+                .await?;
             Ok(None)
         }
     }
