@@ -214,6 +214,7 @@ pub(crate) fn failed_scan_result(snapshot: &Snapshot) -> SensorResult {
         findings: Vec::new(),
         gap: Some(panic_gap()),
         elapsed: Duration::ZERO,
+        ended_at: Instant::now(),
     }
 }
 
@@ -251,6 +252,7 @@ pub(crate) fn scan_result(
         findings: outcome.findings,
         gap: outcome.gap,
         elapsed: start.elapsed(),
+        ended_at: Instant::now(),
     }
 }
 
@@ -296,6 +298,26 @@ pub(crate) fn split_unchecked(
     (files, skipped)
 }
 
+/// The time from a sensor's first request to its last answer. Its files are measured at the same time and one
+/// after the other, so neither the longest one nor their sum is the time that the sensor took.
+#[derive(Debug, Default)]
+struct SensorSpan {
+    start: Option<Instant>,
+    end: Option<Instant>,
+}
+
+impl SensorSpan {
+    fn extend(&mut self, result: &SensorResult) {
+        let start = result.ended_at.checked_sub(result.elapsed).unwrap_or(result.ended_at);
+        self.start = Some(self.start.map_or(start, |first| first.min(start)));
+        self.end = self.end.max(Some(result.ended_at));
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.end.zip(self.start).map_or(Duration::ZERO, |(end, start)| end.duration_since(start))
+    }
+}
+
 /// Combines the results of all sensors.
 pub(crate) fn combine_results(
     files: Vec<RelPath>,
@@ -305,18 +327,14 @@ pub(crate) fn combine_results(
 ) -> Evidence {
     let mut readings: BTreeMap<(SensorKind, String), SensorReading> = BTreeMap::new();
     let mut gaps: BTreeMap<(SensorKind, String), Vec<Gap>> = BTreeMap::new();
+    let mut spans: BTreeMap<(SensorKind, String), SensorSpan> = BTreeMap::new();
     let mut findings = Vec::new();
     for result in results {
         let key = (result.kind, result.sensor.clone());
         let reading = readings
             .entry(key.clone())
             .or_insert_with(|| SensorReading::clean(&result.sensor, result.kind, 0));
-        let elapsed_ms = u64::try_from(result.elapsed.as_millis()).unwrap_or(u64::MAX);
-        // Language servers answer concurrently, the scan runs file after file.
-        reading.elapsed_ms = match result.kind {
-            SensorKind::Scan => reading.elapsed_ms + elapsed_ms,
-            _ => reading.elapsed_ms.max(elapsed_ms),
-        };
+        spans.entry(key.clone()).or_default().extend(&result);
         reading.version = reading.version.take().or(result.version);
         reading.files += usize::from(result.gap.is_none());
         reading.dirty |= result.findings.iter().any(|finding| finding.severity >= threshold);
@@ -332,6 +350,11 @@ pub(crate) fn combine_results(
                 gaps.retain(|gap| gap.cause != Cause::SwitchedOff);
             }
             reading.gap = merged(gaps);
+        }
+    }
+    for (key, span) in spans {
+        if let Some(reading) = readings.get_mut(&key) {
+            reading.elapsed_ms = u64::try_from(span.elapsed().as_millis()).unwrap_or(u64::MAX);
         }
     }
     assign_fingerprints(&mut findings);
@@ -370,6 +393,7 @@ mod tests {
             findings: Vec::new(),
             gap: None,
             elapsed: Duration::ZERO,
+            ended_at: Instant::now(),
         }
     }
 
@@ -390,6 +414,21 @@ mod tests {
         assert_eq!(gap(vec![ignored.clone(), clean]), None);
         let late = measured("s", "c.py", Some(Cause::Silent));
         assert_eq!(gap(vec![ignored, late]), Some(Cause::Silent));
+    }
+
+    #[test]
+    fn a_sensor_takes_from_its_first_request_to_its_last_answer() {
+        let start = Instant::now();
+        let at = |ms: u64| start + Duration::from_millis(ms);
+        let answer = |name: &str, elapsed: u64, end: u64| SensorResult {
+            elapsed: Duration::from_millis(elapsed),
+            ended_at: at(end),
+            ..result(name, "")
+        };
+        // Two files at the same time, and a third one after a pause.
+        let results = vec![answer("a.py", 30, 40), answer("b.py", 5, 30), answer("c.py", 10, 90)];
+        let evidence = combine_results(Vec::new(), Vec::new(), results, Severity::Error);
+        assert_eq!(evidence.readings[0].elapsed_ms, 80);
     }
 
     #[test]

@@ -92,6 +92,7 @@ mod tests {
             findings: Vec::new(),
             gap: cause.map(|cause| Gap::new(cause, "why")),
             elapsed: Duration::ZERO,
+            ended_at: std::time::Instant::now(),
         }
     }
 

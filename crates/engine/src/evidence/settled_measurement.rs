@@ -86,7 +86,9 @@ pub(crate) async fn measure_settled(
                 behind
             }
             Err(gap) => {
-                results.iter_mut().for_each(|result| result.discard(gap.clone()));
+                for result in &mut results {
+                    result.discard(gap.clone());
+                }
                 break disk;
             }
         };

@@ -1,7 +1,7 @@
 //! Measures one snapshot of a file with one language server.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::engine::Engine;
 use crate::ledger::SelectedFile;
@@ -30,6 +30,7 @@ pub(crate) struct SensorResult {
     /// Why the file is not fully measured; a result with a gap is not stored as verified.
     pub(crate) gap: Option<Gap>,
     pub(crate) elapsed: Duration,
+    pub(crate) ended_at: Instant,
 }
 
 /// The language servers for a file; none when its language is unknown or disabled.
@@ -102,6 +103,7 @@ pub(crate) async fn measure_without_gate(
             findings,
             gap,
             elapsed,
+            ended_at: Instant::now(),
         }
     };
     let choice = match (chosen, &engine.lsp_gap) {
@@ -145,5 +147,6 @@ pub(crate) fn unmeasured(
         findings: Vec::new(),
         gap: Some(gap),
         elapsed,
+        ended_at: Instant::now(),
     }
 }

@@ -128,6 +128,7 @@ mod tests {
             findings: Vec::new(),
             gap: None,
             elapsed: Duration::ZERO,
+            ended_at: std::time::Instant::now(),
         }
     }
 
