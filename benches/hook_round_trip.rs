@@ -15,6 +15,8 @@ mod large_tree;
 mod memory;
 #[path = "hook_round_trip/pipelines.rs"]
 mod pipelines;
+#[path = "hook_round_trip/project_check.rs"]
+mod project_check;
 #[path = "hook_round_trip/raw_client.rs"]
 #[expect(dead_code, reason = "shared with the bench of edits, which uses the rest")]
 mod raw_client;
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
     stops::measure(&mut table);
     large_tree::measure(&mut table);
     edits::measure(process_start, &mut table);
+    project_check::measure(&mut table);
     let _ = write!(std::io::stdout().lock(), "{table}");
     ExitCode::from(table.exit_code())
 }

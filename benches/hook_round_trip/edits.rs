@@ -31,7 +31,7 @@ const WARM_UP: usize = 4;
 /// Pause between two edits, so that no measurement includes a server's work after its answer.
 const PAUSE: Duration = Duration::from_millis(250);
 /// Functions of the edited file; with these it has about as many lines as a module usually has.
-const FUNCTIONS: usize = 16;
+pub(crate) const FUNCTIONS: usize = 16;
 /// The engine's own share.
 const SHARE_BUDGET: Figure = Figure::Share(0.10);
 
@@ -120,7 +120,7 @@ fn fill(table: &mut Table, name: &str, process_start: Duration, hook: &Samples, 
 }
 
 /// A sandbox with the pinned pyright: from the tests' downloads, else installed into the sandbox.
-fn with_pyright() -> Result<(Sandbox, PathBuf), String> {
+pub(crate) fn with_pyright() -> Result<(Sandbox, PathBuf), String> {
     let sandbox = downloads().map_or_else(Sandbox::new, |data| Sandbox::with_data(&data));
     let installed = sandbox.run(&["server", "install", "python"]);
     if installed.code != 0 {
@@ -158,14 +158,14 @@ fn edited(edit: usize) -> String {
 }
 
 /// An edit reported by a hook.
-struct HookEdit {
-    elapsed: Duration,
+pub(crate) struct HookEdit {
+    pub(crate) elapsed: Duration,
     context: String,
     /// True if the hook replied before the server did.
     is_late: bool,
 }
 
-fn by_hook(sandbox: &Sandbox, file: &Path, edit: usize) -> HookEdit {
+pub(crate) fn by_hook(sandbox: &Sandbox, file: &Path, edit: usize) -> HookEdit {
     sleep(PAUSE);
     let (before, after) = (edited(edit - 1), edited(edit));
     std::fs::write(file, &after).expect("the sandbox is writable");

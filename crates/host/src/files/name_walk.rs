@@ -198,7 +198,9 @@ impl FolderListings {
         if (running.is_superseded)() {
             return ControlFlow::Break(UnfinishedWalk::Superseded);
         }
-        let Ok(meta) = fs::symlink_metadata(folder) else { return ControlFlow::Continue(()) };
+        // Not a link: its folder was listed a moment ago, and anything may be there now.
+        let meta = fs::symlink_metadata(folder).ok().filter(Metadata::is_dir);
+        let Some(meta) = meta else { return ControlFlow::Continue(()) };
         let stamp = running.stamp_of(&meta);
         let known = self.folders.remove(folder);
         let known = known.filter(|known| known.stamp.is_some() && known.stamp == stamp);
