@@ -142,13 +142,15 @@ impl Finding {
 /// The message without the numbers in `line 12`, `lines 3` and `a.c:12:5`, which change whenever
 /// code moves.
 fn without_line_numbers(message: &str) -> String {
-    let mut out = String::with_capacity(message.len());
-    for part in message.split_inclusive(|character: char| !character.is_ascii_digit()) {
-        let digits = part.bytes().take_while(u8::is_ascii_digit).count();
-        let is_line = digits > 0 && precedes_line_number(&out);
-        out.push_str(if is_line { "#" } else { &part[..digits] });
-        out.push_str(&part[digits..]);
+    let (mut out, mut rest) = (String::with_capacity(message.len()), message);
+    while let Some(at) = rest.bytes().position(|byte| byte.is_ascii_digit()) {
+        let (before, number) = rest.split_at(at);
+        let digits = number.bytes().take_while(u8::is_ascii_digit).count();
+        out.push_str(before);
+        out.push_str(if precedes_line_number(&out) { "#" } else { &number[..digits] });
+        rest = &number[digits..];
     }
+    out.push_str(rest);
     out
 }
 

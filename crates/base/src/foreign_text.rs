@@ -37,6 +37,10 @@ const INSTRUCTION_TAGS: [&str; 20] = [
     "user-prompt-submit-hook",
 ];
 
+/// More than the characters of the longest instruction tag and of this program's mark, in text whose blanks
+/// are single.
+const DECIDING_CHARS: usize = 64;
+
 /// The beginning of Claude Code's summary of a compacted conversation.
 const SUMMARY_BEGINNING: &str = "This session is being continued from a previous conversation";
 
@@ -90,6 +94,12 @@ pub fn visible_json(document: &str) -> String {
 /// Foreign text of several lines, cut to `chars_max` characters with an ellipsis.
 #[must_use]
 pub fn quoted(text: &str, chars_max: usize) -> String {
+    // Most text has nothing to quote.
+    let is_plain =
+        |byte| matches!(byte, b'\t' | b'\n' | b' '..=b'~') && byte != b'<' && byte != b'[';
+    if text.bytes().all(is_plain) {
+        return cut(text, chars_max);
+    }
     cut(&without_own_mark(&visible(text)), chars_max)
 }
 
@@ -105,19 +115,22 @@ pub fn quoted_lines(text: &str) -> impl Iterator<Item = String> {
 /// through here before it is shown.
 #[must_use]
 pub fn one_line(text: &str, chars_max: usize) -> String {
-    let text = without_escapes(text);
-    let mut line = String::with_capacity(text.len());
-    let mut is_blank = true;
-    for character in text.chars() {
-        if character.is_whitespace() || character.is_control() {
-            if !is_blank {
-                line.push(' ');
-            }
-            is_blank = true;
-        } else {
-            line.push(character);
-            is_blank = false;
+    let (mut line, mut count) = (String::new(), 0);
+    let (mut rest, mut is_blank) = (text, true);
+    // What follows a character decides about it, but nothing decides about one so far before it.
+    while count < chars_max.saturating_add(DECIDING_CHARS) {
+        let Some(character) = rest.chars().next() else { break };
+        if let Some(sequence) = escape_sequence(rest) {
+            rest = &rest[sequence..];
+            continue;
         }
+        rest = &rest[character.len_utf8()..];
+        let is_character = !character.is_whitespace() && !character.is_control();
+        if is_character || !is_blank {
+            line.push(if is_character { character } else { ' ' });
+            count += 1;
+        }
+        is_blank = !is_character;
     }
     quoted(line.trim_end(), chars_max)
 }
@@ -431,6 +444,7 @@ mod tests {
             prop_assert_eq!(&visible(&once), &once);
             let line = one_line(&text, 50);
             prop_assert!(!line.contains('\n') && line.chars().count() <= 50);
+            prop_assert_eq!(one_line(&text.repeat(3), 9), cut(&one_line(&text.repeat(3), 999), 9));
         }
     }
 }
