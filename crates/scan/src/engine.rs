@@ -3,6 +3,7 @@
 
 mod bounded_parse;
 mod compile;
+mod enclosing;
 pub(super) mod fix;
 mod globs;
 mod grammar;
@@ -109,7 +110,7 @@ impl RuleEngine {
         let input = MatchInput { tree: &tree, active: &active, imports: &imports, bound };
         let mut matches = Vec::new();
         let on_match = |rule: &_, place: &_| matches.push(to_match(rule, place));
-        let tried_rules = table.match_rules(&input, walk, on_match, tried);
+        let tried_rules = KindTable::match_rules(&input, walk, on_match, tried);
         if let Some(id) = tried_rules.slow_rule {
             let detail = format!("matching took too long, last with rule `{id}`");
             return (matches, Some(Gap::new(Cause::Skipped, detail)));

@@ -10,6 +10,7 @@ use ast_grep_core::Matcher as _;
 use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
+use super::enclosing::EnclosingKinds;
 use super::globs::RuleGlobs;
 use super::grammar::Grammar;
 use super::imports::words_of_name;
@@ -84,7 +85,8 @@ impl EngineRule {
             return Err(format!("`resolves` names {unknown}, which nothing captures"));
         }
         let kinds = rule.matcher.potential_kinds().unwrap_or_default();
-        Ok(CompiledRule { kinds: kinds.iter().collect(), rule })
+        let enclosing = EnclosingKinds::of_rule(&self.spec.body, Grammar::from(self.language));
+        Ok(CompiledRule { kinds: kinds.iter().collect(), enclosing, rule })
     }
 }
 
@@ -93,6 +95,8 @@ pub(super) struct CompiledRule {
     pub(super) rule: RuleConfig<Grammar>,
     /// Node kinds that the rule may match.
     pub(super) kinds: Vec<usize>,
+    /// Kinds of the nodes around those.
+    pub(super) enclosing: EnclosingKinds,
 }
 
 /// Utility rules shared by the rules of one language.

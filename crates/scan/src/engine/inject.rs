@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::compile::error_chain;
 use super::grammar::Grammar;
-use super::matching::{TooDeep, WalkDescent, for_each_node};
+use super::matching::{TooDeep, WalkDescent, WalkNodes, for_each_node};
 use super::{EngineDocument, is_unparsed, parse_tree, too_deep_gap, unparsed_gap};
 use crate::language::ScanLanguage;
 use moai_base::verdict::Gap;
@@ -80,7 +80,8 @@ impl LanguageInjector {
             return Ok(Vec::new());
         }
         let tree = parse_tree(host, text)?;
-        for_each_node(&tree, |_| WalkDescent::Visit).map_err(|TooDeep| too_deep_gap())?;
+        for_each_node(&tree, WalkNodes::All, |_, _| WalkDescent::Visit)
+            .map_err(|TooDeep| too_deep_gap())?;
         if is_unparsed(&tree) {
             return Err(unparsed_gap(host));
         }

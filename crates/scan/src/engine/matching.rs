@@ -11,6 +11,7 @@ use ast_grep_core::{AstGrep, Doc, NodeMatch};
 use super::EngineDocument;
 use super::bounded_parse::CpuBound;
 use super::compile::{CompiledRule, EngineRule};
+use super::enclosing::OpenNodes;
 use super::grammar::Grammar;
 use super::imports::ImportedNames;
 use super::prefilter::MatchAnchors;
@@ -26,11 +27,13 @@ pub(super) struct KindTable {
     /// Rule indexes by node kind; the last slot is for syntax errors, whose kind id is far above
     /// all others.
     by_kind: Vec<Vec<usize>>,
+    /// True if some rule may match a node without a name of its own, such as punctuation.
+    has_unnamed: bool,
 }
 
 /// Nodes collected by one walk.
 pub(super) struct TreeWalk<'t> {
-    /// Nodes that a rule may match, with the slot of their kind, in text order.
+    /// Nodes and the index of a rule that may match there, in text order.
     candidates: Vec<(RawNode<'t>, usize)>,
     comments: Vec<RawNode<'t>>,
 }
@@ -93,15 +96,21 @@ pub(super) struct MatchedRules<'t> {
 impl KindTable {
     /// Builds the table of the rules that may match in one text.
     pub(super) fn new(grammar: Grammar, active: &ActiveRules<'_>) -> Self {
-        let errors = grammar.get_ts_language().node_kind_count();
-        let mut by_kind = vec![Vec::new(); errors + 1];
+        let language = grammar.get_ts_language();
+        let errors = language.node_kind_count();
+        let mut table = Self { by_kind: vec![Vec::new(); errors + 1], has_unnamed: false };
         for (number, rule) in active.iter().enumerate() {
-            let kinds = rule.iter().flat_map(|(rule, _)| &rule.kinds);
-            for kind in kinds {
-                by_kind[(*kind).min(errors)].push(number);
+            for kind in rule.iter().flat_map(|(rule, _)| &rule.kinds) {
+                table.by_kind[(*kind).min(errors)].push(number);
+                let kind = u16::try_from(*kind).unwrap_or(u16::MAX);
+                table.has_unnamed |= !language.node_kind_is_named(kind);
             }
         }
-        Self { by_kind }
+        table
+    }
+
+    fn slot(&self, node: RawNode<'_>) -> usize {
+        usize::from(node.kind_id()).min(self.by_kind.len() - 1)
     }
 
     /// Collects the nodes that rules may match, and the comments if requested. Subtrees without an
@@ -115,17 +124,29 @@ impl KindTable {
         let mut walk = TreeWalk { candidates: Vec::new(), comments: Vec::new() };
         let anchors = active.iter().flatten().map(|(_, anchors)| anchors.as_ref());
         let mut anchors = if collect_comments { None } else { MatchAnchors::starts(anchors) };
-        for_each_node(tree, |node| {
+        let nodes =
+            if self.has_unnamed || collect_comments { WalkNodes::All } else { WalkNodes::Named };
+        let mut open = OpenNodes::new(self.by_kind.len());
+        for_each_node(tree, nodes, |node, depth| {
             if anchors.as_mut().is_some_and(|it| !it.is_next_in(&node.byte_range())) {
                 return WalkDescent::Skip;
             }
-            let slot = usize::from(node.kind_id()).min(self.by_kind.len() - 1);
+            let slot = self.slot(node);
+            open.close_to(depth);
             if !self.by_kind[slot].is_empty() {
-                walk.candidates.push((node, slot));
+                let bytes = node.byte_range();
+                let may_match = |number: &&usize| {
+                    let Some((rule, anchors)) = &active[**number] else { return false };
+                    anchors.as_ref().is_none_or(|anchors| anchors.is_any_in(&bytes))
+                        && (bytes.is_empty() || rule.enclosing.admits(&open))
+                };
+                let numbers = self.by_kind[slot].iter().filter(may_match);
+                walk.candidates.extend(numbers.map(|number| (node, *number)));
             }
             if collect_comments && suppressions::is_comment(node.kind()) {
                 walk.comments.push(node);
             }
+            open.open(slot);
             WalkDescent::Visit
         })?;
         Ok(walk)
@@ -134,7 +155,6 @@ impl KindTable {
     /// Tries the rules on the collected nodes, within a bound on processor time, and calls `on_match`
     /// for every unsuppressed match.
     pub(super) fn match_rules<'t, 'r>(
-        &self,
         input: &MatchInput<'t, '_, 'r>,
         walk: TreeWalk<'t>,
         mut on_match: impl FnMut(&'r RuleConfig<Grammar>, &NodeMatch<'t, EngineDocument>),
@@ -145,23 +165,17 @@ impl KindTable {
         if suppressions.covers_file() {
             return MatchedRules { suppressions, slow_rule: None };
         }
-        for (node, slot) in walk.candidates {
-            let (bytes, line) = (node.byte_range(), node.start_position().row);
-            for number in &self.by_kind[slot] {
-                let Some((CompiledRule { rule, .. }, anchors)) = &active[*number] else { continue };
-                if anchors.as_ref().is_some_and(|anchors| !anchors.is_any_in(&bytes)) {
-                    continue;
-                }
-                let place = rule.matcher.match_node(tree.adopt(node));
-                tried(&rule.id);
-                if bound.is_exceeded() {
-                    return MatchedRules { suppressions, slow_rule: Some(rule.id.clone()) };
-                }
-                let place = place.filter(|place| imports.confirms_match(*number, tree, place));
-                let Some(place) = place else { continue };
-                if !suppressions.try_suppress(&rule.id, line) {
-                    on_match(rule, &place);
-                }
+        for (node, number) in walk.candidates {
+            let Some((CompiledRule { rule, .. }, _)) = &active[number] else { continue };
+            let place = rule.matcher.match_node(tree.adopt(node));
+            tried(&rule.id);
+            if bound.is_exceeded() {
+                return MatchedRules { suppressions, slow_rule: Some(rule.id.clone()) };
+            }
+            let place = place.filter(|place| imports.confirms_match(number, tree, place));
+            let Some(place) = place else { continue };
+            if !suppressions.try_suppress(&rule.id, node.start_position().row) {
+                on_match(rule, &place);
             }
         }
         MatchedRules { suppressions, slow_rule: None }
@@ -176,29 +190,62 @@ pub(super) enum WalkDescent {
     Skip,
 }
 
-/// Visits the nodes of a tree in text order, parents before children.
+/// The nodes that a walk visits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WalkNodes {
+    All,
+    /// Those with a name in the grammar, which punctuation has not.
+    Named,
+}
+
+impl WalkNodes {
+    fn contains(self, node: RawNode<'_>) -> bool {
+        self == Self::All || node.is_named()
+    }
+
+    fn count_children(self, node: RawNode<'_>) -> usize {
+        match self {
+            Self::All => node.child_count() as usize,
+            Self::Named => node.named_child_count(),
+        }
+    }
+}
+
+/// Visits nodes of a tree, with their depth, in text order, parents before children.
 pub(super) fn for_each_node<'t>(
     tree: &'t AstGrep<EngineDocument>,
-    mut visit: impl FnMut(RawNode<'t>) -> WalkDescent,
+    nodes: WalkNodes,
+    mut visit: impl FnMut(RawNode<'t>, usize) -> WalkDescent,
 ) -> Result<(), TooDeep> {
     let mut cursor = tree.root().get_inner_node().walk();
-    let mut depth = 0;
+    // For each open node, the number of its children that are still to be visited. It spares the cursor
+    // the search for a sibling after the last one, which costs more than all its other steps.
+    let mut left: Vec<usize> = Vec::new();
     loop {
         let node = cursor.node();
-        let is_depth_safe = || depth + node.descendant_count() <= TREE_DEPTH_MAX;
-        let is_skipped = visit(node) == WalkDescent::Skip && is_depth_safe();
-        if !is_skipped && cursor.goto_first_child() {
-            depth += 1;
-            if depth > TREE_DEPTH_MAX {
-                return Err(TooDeep);
+        let mut is_visited = nodes.contains(node);
+        if is_visited {
+            let depth = left.len();
+            let is_depth_safe = || depth + node.descendant_count() <= TREE_DEPTH_MAX;
+            let is_skipped = visit(node, depth) == WalkDescent::Skip && is_depth_safe();
+            let children = if is_skipped { 0 } else { nodes.count_children(node) };
+            if children > 0 && cursor.goto_first_child() {
+                left.push(children);
+                if left.len() > TREE_DEPTH_MAX {
+                    return Err(TooDeep);
+                }
+                continue;
             }
-            continue;
         }
-        while !cursor.goto_next_sibling() {
-            if !cursor.goto_parent() {
-                return Ok(());
+        loop {
+            let Some(left_here) = left.last_mut() else { return Ok(()) };
+            *left_here -= usize::from(is_visited);
+            if *left_here > 0 && cursor.goto_next_sibling() {
+                break;
             }
-            depth -= 1;
+            left.pop();
+            cursor.goto_parent();
+            is_visited = true;
         }
     }
 }

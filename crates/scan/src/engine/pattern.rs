@@ -9,7 +9,7 @@ use ast_grep_core::tree_sitter::LanguageExt as _;
 use ast_grep_core::{AstGrep, Node};
 
 use super::grammar::Grammar;
-use super::matching::{TooDeep, WalkDescent, for_each_node};
+use super::matching::{TooDeep, WalkDescent, WalkNodes, for_each_node};
 use super::{EngineDocument, is_unparsed, too_deep_gap, unparsed_gap};
 use crate::isolation::parse_in_worker;
 use crate::language::ScanLanguage;
@@ -57,7 +57,7 @@ impl CodePattern {
         let tree = EngineDocument::try_new(&code, grammar).map(AstGrep::doc);
         let tree = tree.map_err(|_| format!("it does not parse as {}", language.as_str()))?;
         // Checked first, because the engine compiles patterns recursively.
-        if for_each_node(&tree, |_| WalkDescent::Visit).is_err() {
+        if for_each_node(&tree, WalkNodes::All, |_, _| WalkDescent::Visit).is_err() {
             return Err(format!("it is nested deeper than {TREE_DEPTH_MAX} levels"));
         }
         let matcher = match as_statement(text, language, &tree) {
@@ -150,7 +150,8 @@ pub(super) fn parse_searchable(
     language: ScanLanguage,
 ) -> Result<AstGrep<EngineDocument>, Gap> {
     let tree = super::parse_tree(language, text)?;
-    for_each_node(&tree, |_| WalkDescent::Visit).map_err(|TooDeep| too_deep_gap())?;
+    for_each_node(&tree, WalkNodes::All, |_, _| WalkDescent::Visit)
+        .map_err(|TooDeep| too_deep_gap())?;
     if is_unparsed(&tree) { Err(unparsed_gap(language)) } else { Ok(tree) }
 }
 

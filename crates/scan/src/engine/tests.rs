@@ -173,7 +173,12 @@ const RULES: &str = "id: call\nlanguages: [python]\nrule: { pattern: 'bad($$$)' 
     id: set-up\nlanguages: [python]\nutils:\n  case: { kind: class_definition, has: { regex: Case } }\n\
     rule: { kind: function_definition, inside: { matches: case, stopBy: end } }\n---\n\
     id: bare\nlanguages: [python]\nrule: { any: [{ kind: ERROR }, { kind: except_clause }] }\n---\n\
-    id: none\nlanguages: [python]\nrule: { kind: identifier, not: { regex: a }, regex: '^[r-z]' }\n";
+    id: none\nlanguages: [python]\nrule: { kind: identifier, not: { regex: a }, regex: '^[r-z]' }\n---\n\
+    id: argument\nlanguages: [python]\nrule: { kind: integer, inside: { kind: argument_list } }\n---\n\
+    id: in-class\nlanguages: [python]\n\
+    rule: { kind: integer, all: [{ inside: { kind: class_definition, stopBy: end } }] }\n---\n\
+    id: in-broken\nlanguages: [python]\n\
+    rule: { kind: integer, inside: { kind: ERROR, stopBy: { kind: block } } }\n";
 
 static OWN: LazyLock<EnginePair> =
     LazyLock::new(|| EnginePair::new(&[("r.yml", RULES)], ScanLanguage::Python));
