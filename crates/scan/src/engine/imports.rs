@@ -11,7 +11,12 @@ use std::collections::HashMap;
 use ast_grep_core::{AstGrep, Node};
 
 use super::EngineDocument;
+use super::matching::{TooDeep, WalkDescent, WalkNodes, for_each_node};
+use super::prefilter::AnchorStarts;
 use crate::language::ScanLanguage;
+
+/// One of these is in the text of everything that imports a name.
+const IMPORT_WORDS: &[&str] = &["import", "require"];
 
 type EngineNode<'t> = Node<'t, EngineDocument>;
 
@@ -38,10 +43,18 @@ impl ImportedNames {
             ScanLanguage::Kotlin => Self::read_kotlin,
             _ => return names,
         };
-        for node in tree.root().dfs() {
-            read(&mut names, &node);
-        }
-        names
+        let mut words = AnchorStarts::of_words(tree.source(), IMPORT_WORDS);
+        // Those in parentheses after one `import` do not contain the word.
+        let is_listed = language == ScanLanguage::Go;
+        let visited = for_each_node(tree, WalkNodes::Named, |node, _| {
+            if !is_listed && !words.is_next_in(&node.byte_range()) {
+                return WalkDescent::Skip;
+            }
+            read(&mut names, &tree.adopt(node));
+            WalkDescent::Visit
+        });
+        // Nothing matches in such a tree, so that no name of it is looked up.
+        visited.map_or_else(|TooDeep| Self::default(), |()| names)
     }
 
     /// True if a captured expression may be one of these qualified names. If its first part is

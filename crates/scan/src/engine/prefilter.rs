@@ -141,6 +141,14 @@ pub(super) struct AnchorStarts {
 }
 
 impl AnchorStarts {
+    /// The places of these words in a text.
+    pub(super) fn of_words(text: &str, words: &[&str]) -> Self {
+        let places = words.iter().flat_map(|word| text.match_indices(word));
+        let mut starts: Vec<usize> = places.map(|(at, _)| at).collect();
+        starts.sort_unstable();
+        Self { starts, next: 0 }
+    }
+
     /// True if an anchor starts within these bytes. Calls must not go back: each range starts at or
     /// after the previous one.
     pub(super) fn is_next_in(&mut self, bytes: &Range<usize>) -> bool {
