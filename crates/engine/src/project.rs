@@ -51,19 +51,6 @@ pub(crate) struct Project {
     pub(crate) rules: Arc<RuleSet>,
 }
 
-/// The parts of a project that decide which files are watched.
-#[derive(Clone, Debug)]
-pub(crate) struct WatchFilter {
-    catalogue: Arc<Catalogue>,
-    rules: Arc<RuleSet>,
-}
-
-impl PartialEq for WatchFilter {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.rules, &other.rules) && self.catalogue == other.catalogue
-    }
-}
-
 impl Project {
     /// Identifies it in the memory; for a team, by properties that all its clones share, if there are any.
     pub(crate) fn memory_key(&self) -> String {
@@ -225,12 +212,6 @@ impl Project {
     pub(crate) fn is_program(&self, path: &RelPath) -> bool {
         let entry = self.workspace.catalogue.language_of(path);
         entry.is_some_and(|(_, language, _)| !language.auxiliary)
-    }
-
-    /// Projects with equal filters watch the same files.
-    pub(crate) fn watch_filter(&self) -> WatchFilter {
-        let catalogue = Arc::clone(&self.workspace.catalogue);
-        WatchFilter { catalogue, rules: Arc::clone(&self.rules) }
     }
 
     /// True if a change of this file on disk can change the results of a language server or of the scan.

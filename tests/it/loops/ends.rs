@@ -40,7 +40,8 @@ fn going_back_and_forth_is_told_and_then_ends() {
     assert_eq!(play(&sandbox, &[a, b]), [true, true]);
     sandbox.write("app.py", a);
     let reason = stop(&sandbox, "finished").expect("the first time it is told");
-    assert!(reason.contains("state of iteration 1: the changes of iteration 2"), "{reason}");
+    let back = "Back at the problems or the files of iteration 1; iteration 2 had others.";
+    assert!(reason.contains(back), "{reason}");
     assert_eq!(play(&sandbox, &[b]), [false]);
     let status = status(&sandbox);
     assert_eq!((&status["status"], &status["best"]), (&json!("oscillating"), &json!(3)));

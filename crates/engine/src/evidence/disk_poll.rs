@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::engine::{Engine, run_blocking, run_to_completion};
 use crate::evidence::outside_poll::stamp_outside;
-use crate::evidence::poll_gate::{DiskEpoch, PollLimit, PollTurn};
+use crate::evidence::poll_gate::{DiskEpoch, PollLimit, PollTurn, WatchFilter};
 use crate::evidence::snapshot_measurement;
 use crate::ledger::disk::{OutsidePoll, disk_changes};
 use crate::ledger::outside::outside_changes;
@@ -83,12 +83,14 @@ fn walk_root(project: &Project, turn: &mut PollTurn) -> Option<NameWalk> {
         None => *is_shared.get_or_init(|| callers.are_waiting()),
     };
     let is_watched = |path: &RelPath| project.is_watched(path);
-    let listings = turn.listings(project.watch_filter());
+    let (catalogue, rules) = (Arc::clone(&project.workspace.catalogue), Arc::clone(&project.rules));
+    let filter = WatchFilter { catalogue, rules };
+    let listings = turn.listings(filter.clone());
     let first_walk = listings.walk(&project.root, &is_watched, &is_superseded);
     if !turn.restart_if_awaited() {
         return first_walk;
     }
-    turn.listings(project.watch_filter()).walk(&project.root, &is_watched, &|| false)
+    turn.listings(filter).walk(&project.root, &is_watched, &|| false)
 }
 
 fn poll_files(

@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
-use crate::project::WatchFilter;
 use moai_base::limits::{OUTSIDE_FILES_MAX, UNMARKED_ENTRIES_MAX, WALK_FILES_MAX};
 use moai_base::verdict::{Cause, Gap};
 use moai_host::files::FolderListings;
+use moai_lsp::registry::Catalogue;
+use moai_scan::RuleSet;
 
 /// Outcome of a poll.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,6 +72,19 @@ struct FinishedPoll {
     listings: FolderListings,
     /// Selects the names in the listings.
     filter: Option<WatchFilter>,
+}
+
+/// The parts of a project that decide which files are watched.
+#[derive(Clone, Debug)]
+pub(crate) struct WatchFilter {
+    pub(crate) catalogue: Arc<Catalogue>,
+    pub(crate) rules: Arc<RuleSet>,
+}
+
+impl PartialEq for WatchFilter {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.rules, &other.rules) && self.catalogue == other.catalogue
+    }
 }
 
 /// Permission to poll a root.

@@ -97,7 +97,7 @@ pub struct FolderListings {
 #[derive(Debug)]
 struct FolderListing {
     /// `None` if it must be read again.
-    stamp: Option<FolderStamp>,
+    stamp: Option<ListingStamp>,
     entries: Vec<ListedEntry>,
     /// Entries of all kinds, wanted or not.
     entry_count: usize,
@@ -107,7 +107,7 @@ struct FolderListing {
 
 /// Differs whenever an entry was added, removed or renamed, or another folder is at the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct FolderStamp {
+struct ListingStamp {
     stamp: FileStamp,
     device: u64,
 }
@@ -253,8 +253,8 @@ impl<'w> RunningWalk<'w> {
     }
 
     /// The stamp of a folder; `None` if a later change may leave the same one.
-    fn stamp_of(&self, meta: &Metadata) -> Option<FolderStamp> {
-        let stamp = FolderStamp { stamp: FileStamp::new(meta), device: meta.dev() };
+    fn stamp_of(&self, meta: &Metadata) -> Option<ListingStamp> {
+        let stamp = ListingStamp { stamp: FileStamp::new(meta), device: meta.dev() };
         let is_timed = self.timed_device == Some(stamp.device);
         (is_timed && stamp.stamp.is_final(self.earliest_ns)).then_some(stamp)
     }
@@ -263,7 +263,7 @@ impl<'w> RunningWalk<'w> {
     fn read(
         &self,
         folder: &Path,
-        stamp: Option<FolderStamp>,
+        stamp: Option<ListingStamp>,
         hidden: HiddenFolders,
     ) -> FolderListing {
         let mut listing = FolderListing { stamp, entries: Vec::new(), entry_count: 0, walk: 0 };
