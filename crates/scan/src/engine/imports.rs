@@ -44,7 +44,7 @@ impl ImportedNames {
             _ => return names,
         };
         let mut words = AnchorStarts::of_words(tree.source(), IMPORT_WORDS);
-        // Those in parentheses after one `import` do not contain the word.
+        // Go's import specs in parentheses do not contain the word.
         let is_listed = language == ScanLanguage::Go;
         let visited = for_each_node(tree, WalkNodes::Named, |node, _| {
             if !is_listed && !words.is_next_in(&node.byte_range()) {

@@ -27,8 +27,8 @@ pub(super) struct KindTable {
     /// Rule indexes by node kind; the last slot is for syntax errors, whose kind id is far above
     /// all others.
     by_kind: Vec<Vec<usize>>,
-    /// True if some rule may match a node without a name of its own, such as punctuation.
-    has_unnamed: bool,
+    /// The nodes that some rule may match.
+    nodes: WalkNodes,
 }
 
 /// Nodes collected by one walk.
@@ -98,12 +98,17 @@ impl KindTable {
     pub(super) fn new(grammar: Grammar, active: &ActiveRules<'_>) -> Self {
         let language = grammar.get_ts_language();
         let errors = language.node_kind_count();
-        let mut table = Self { by_kind: vec![Vec::new(); errors + 1], has_unnamed: false };
+        let mut table = Self { by_kind: vec![Vec::new(); errors + 1], nodes: WalkNodes::Named };
         for (number, rule) in active.iter().enumerate() {
             for kind in rule.iter().flat_map(|(rule, _)| &rule.kinds) {
                 table.by_kind[(*kind).min(errors)].push(number);
                 let kind = u16::try_from(*kind).unwrap_or(u16::MAX);
-                table.has_unnamed |= !language.node_kind_is_named(kind);
+                // A comment can be between the words of an operator such as Python's `not in`.
+                let is_comment =
+                    language.node_kind_for_id(kind).is_some_and(suppressions::is_comment);
+                if is_comment || !language.node_kind_is_named(kind) {
+                    table.nodes = WalkNodes::All;
+                }
             }
         }
         table
@@ -124,8 +129,7 @@ impl KindTable {
         let mut walk = TreeWalk { candidates: Vec::new(), comments: Vec::new() };
         let anchors = active.iter().flatten().map(|(_, anchors)| anchors.as_ref());
         let mut anchors = if collect_comments { None } else { MatchAnchors::starts(anchors) };
-        let nodes =
-            if self.has_unnamed || collect_comments { WalkNodes::All } else { WalkNodes::Named };
+        let nodes = if collect_comments { WalkNodes::All } else { self.nodes };
         let mut open = OpenNodes::new(self.by_kind.len());
         for_each_node(tree, nodes, |node, depth| {
             if anchors.as_mut().is_some_and(|it| !it.is_next_in(&node.byte_range())) {
@@ -194,7 +198,7 @@ pub(super) enum WalkDescent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WalkNodes {
     All,
-    /// Those with a name in the grammar, which punctuation has not.
+    /// Those with a name in the grammar, which punctuation does not have, in other such nodes.
     Named,
 }
 

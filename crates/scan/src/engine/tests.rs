@@ -220,6 +220,13 @@ proptest! {
 }
 
 #[test]
+fn a_comment_between_the_words_of_an_operator_is_matched() {
+    let rule = "id: comment\nlanguages: [python]\nrule: { kind: comment }\n";
+    let rules = EnginePair::new(&[("r.yml", rule)], ScanLanguage::Python);
+    assert_eq!(rules.check_same("x = (a not  # here\n     in b)\n"), 1);
+}
+
+#[test]
 fn a_text_without_any_rules_words_is_not_parsed() {
     let engine = engine(
         &[("r.yml", "id: call\nlanguages: [python]\nrule: { pattern: 'bad($$$)' }\n")],
