@@ -46,13 +46,11 @@ struct UnannouncedPoll {
     turn: PollTurn,
     /// Since the last poll.
     changes: Vec<(PathBuf, DiskChange)>,
-    /// The present texts of a few changed files, for their documents in language servers.
-    present: Vec<PresentText>,
 }
 
 /// Polls the root; `None` after a panic. At the first poll everything counts as changed, because a server
-/// may still run from before this root was forgotten. All of it is one job, because hooks wait for it and
-/// each job costs a change of threads.
+/// may still run from before this root was forgotten. Walk and stamps are one job, because hooks wait for them
+/// and each job costs a change of threads.
 async fn poll_disk(
     engine: &Arc<Engine>,
     project: &Project,
@@ -63,9 +61,7 @@ async fn poll_disk(
     let polled = run_blocking(move || {
         let walk = walk_root(&project, &mut turn)?;
         let changes = poll_files(&engine, &project, &walk, &reaches);
-        // Read after the poll, because older texts must not count as present.
-        let present = present_texts(&project, &changes);
-        Some(UnannouncedPoll { turn, changes, present })
+        Some(UnannouncedPoll { turn, changes })
     });
     polled.await.flatten()
 }
@@ -127,8 +123,9 @@ fn poll_files(
 }
 
 async fn announce(engine: &Engine, project: &Project, poll: UnannouncedPoll) -> DiskEpoch {
-    let UnannouncedPoll { turn, changes, present } = poll;
+    let UnannouncedPoll { turn, changes } = poll;
     if !changes.is_empty() {
+        let present = present_texts(project, &changes).await;
         engine.servers.files_changed(project.root.clone(), changes, present).await;
     }
     let mut ledger = engine.ledger();
@@ -139,13 +136,22 @@ async fn announce(engine: &Engine, project: &Project, poll: UnannouncedPoll) -> 
     turn.finish(polled)
 }
 
-fn present_texts(project: &Project, changes: &[(PathBuf, DiskChange)]) -> Vec<PresentText> {
+/// The present texts of a few changed files, for their documents in language servers. Read after the poll,
+/// because older texts must not count as present, and in a job of its own, because recorded changes are
+/// announced even if one cannot be read.
+async fn present_texts(project: &Project, changes: &[(PathBuf, DiskChange)]) -> Vec<PresentText> {
     if changes.len() > CHANGED_READ_FILES_MAX {
         return Vec::new();
     }
-    let read =
-        changes.iter().filter_map(|(file, _)| files::read_snapshot(&project.root, file).ok());
-    read.map(|it| PresentText { path: it.path, text: it.text, hash: it.hash }).collect()
+    let root = project.root.clone();
+    let files: Vec<PathBuf> = changes.iter().map(|(file, _)| file.clone()).collect();
+    let read = run_blocking(move || {
+        let snapshots = files.iter().filter_map(|file| files::read_snapshot(&root, file).ok());
+        let present =
+            snapshots.map(|it| PresentText { path: it.path, text: it.text, hash: it.hash });
+        present.collect()
+    });
+    read.await.unwrap_or_default()
 }
 
 /// Changes by other writers that a session has not seen.

@@ -96,8 +96,15 @@ pub(crate) async fn measure_settled(
             break disk;
         }
         if tries > MEASURE_RETRIES_MAX || servers.is_past_deadline() {
-            let paths: BTreeSet<&RelPath> = behind.iter().map(|snapshot| &snapshot.path).collect();
-            discard_behind(results.iter_mut().filter(|result| paths.contains(&result.path)));
+            for now in &behind {
+                for result in results.iter_mut().filter(|result| result.path == now.path) {
+                    if result.hash == now.hash {
+                        discard_behind(result);
+                    } else {
+                        result.discard(superseded_gap(&result.path));
+                    }
+                }
+            }
             break disk;
         }
         asked_at = disk;

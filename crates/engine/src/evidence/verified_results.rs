@@ -15,13 +15,11 @@ use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
 use moai_host::files;
 
-/// Turns results into gaps, because other files kept changing while the servers worked.
-pub(crate) fn discard_behind<'r>(results: impl IntoIterator<Item = &'r mut SensorResult>) {
-    for result in results {
-        if result.gap.is_none() || result.is_partial() {
-            let detail = format!("other files changed while {} was measured", result.path);
-            result.discard(Gap::new(Cause::Superseded, detail));
-        }
+/// Turns a result into a gap, because other files kept changing while the server worked.
+pub(crate) fn discard_behind(result: &mut SensorResult) {
+    if result.gap.is_none() || result.is_partial() {
+        let detail = format!("other files changed while {} was measured", result.path);
+        result.discard(Gap::new(Cause::Superseded, detail));
     }
 }
 

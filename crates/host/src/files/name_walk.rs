@@ -3,12 +3,11 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::fs::{self, Metadata};
 use std::ops::ControlFlow;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::statfs;
+use rustix::fs::{Dir, FileType, Mode, OFlags, Stat, fstat, lstat, open, statfs};
 
 use super::canonical;
 use super::stamps::{FileClock, FileStamp};
@@ -19,9 +18,10 @@ use moai_base::limits::WALK_FILES_MAX;
 use moai_base::path::RelPath;
 
 /// File systems of Linux on which a folder's change time changes with its entries (statfs(2)): ext2 to ext4,
-/// XFS, Btrfs, tmpfs, overlayfs, F2FS, ZFS. Network and FUSE file systems may cache or invent times.
-const TIMED_FILE_SYSTEMS: [u64; 7] =
-    [0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0x794C_7630, 0xF2F5_2010, 0x2FC1_2FC1];
+/// XFS, Btrfs, tmpfs, F2FS, ZFS. Network and FUSE file systems may cache or invent times, and a folder of
+/// overlayfs has the time of its upper layer alone.
+const TIMED_FILE_SYSTEMS: [u64; 6] =
+    [0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0xF2F5_2010, 0x2FC1_2FC1];
 
 /// The paths of a walk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -99,10 +99,19 @@ struct FolderListing {
     /// `None` if it must be read again.
     stamp: Option<ListingStamp>,
     entries: Vec<ListedEntry>,
-    /// Entries of all kinds, wanted or not.
-    entry_count: usize,
+    /// True if the walk had no entries left for the rest.
+    is_cut: bool,
     /// The last walk that visited it.
     walk: u64,
+}
+
+/// A folder whose entries are being visited.
+#[derive(Debug)]
+struct OpenListing {
+    folder: PathBuf,
+    listing: FolderListing,
+    /// Index of the next entry.
+    next: usize,
 }
 
 /// Differs whenever an entry was added, removed or renamed, or another folder is at the path.
@@ -134,7 +143,8 @@ struct RunningWalk<'w> {
     wanted: &'w dyn Fn(&RelPath) -> bool,
     is_superseded: &'w dyn Fn() -> bool,
     files_max: usize,
-    entries_max: usize,
+    /// Entries that the walk may still visit.
+    entries_left: usize,
     build_folder: Option<PathBuf>,
     /// The device of the root, if its file system times folders.
     timed_device: Option<u64>,
@@ -142,7 +152,6 @@ struct RunningWalk<'w> {
     earliest_ns: i128,
     names: Vec<RelPath>,
     links: Vec<PathBuf>,
-    entry_count: usize,
 }
 
 impl Default for FolderListings {
@@ -175,59 +184,76 @@ impl FolderListings {
         self.walk += 1;
         let mut running = RunningWalk::new(&root, wanted, is_superseded);
         running.files_max = files_max;
-        let visited = self.visit(&root, &mut running);
+        let visited = self.visit(&mut running);
         if visited == ControlFlow::Break(UnfinishedWalk::Superseded) {
             return None;
         }
         let is_whole = visited.is_continue();
-        if is_whole {
-            let walk = self.walk;
-            self.folders.retain(|_, folder| folder.walk == walk);
-        }
+        let walk = self.walk;
+        self.folders.retain(|_, folder| folder.walk == walk);
         let RunningWalk { names, links, .. } = running;
         let own = NameWalk { names, is_whole };
         Some(add_linked_names(own, files_max, &root, links, wanted))
     }
 
-    /// Adds the names below a folder. The recursion ends with the longest path that the system opens.
-    fn visit(
-        &mut self,
-        folder: &Path,
-        running: &mut RunningWalk<'_>,
-    ) -> ControlFlow<UnfinishedWalk> {
-        if (running.is_superseded)() {
-            return ControlFlow::Break(UnfinishedWalk::Superseded);
-        }
-        // Not a link: its folder was listed a moment ago, and anything may be there now.
-        let meta = fs::symlink_metadata(folder).ok().filter(Metadata::is_dir);
-        let Some(meta) = meta else { return ControlFlow::Continue(()) };
-        let stamp = running.stamp_of(&meta);
-        let known = self.folders.remove(folder);
-        let known = known.filter(|known| known.stamp.is_some() && known.stamp == stamp);
-        let mut listing = known.unwrap_or_else(|| running.read(folder, stamp, self.hidden));
-        listing.walk = self.walk;
-        running.entry_count += listing.entry_count;
-        let mut visited = if running.entry_count > running.entries_max {
-            ControlFlow::Break(UnfinishedWalk::TooManyFiles)
-        } else {
-            ControlFlow::Continue(())
-        };
-        for entry in &listing.entries {
-            if visited.is_break() {
-                break;
-            }
+    /// Adds the names below the root, folder by folder, without recursion, because a tree may be thousands of
+    /// folders deep.
+    fn visit(&mut self, running: &mut RunningWalk<'_>) -> ControlFlow<UnfinishedWalk> {
+        let mut open = vec![self.listing_of(running.root.to_path_buf(), running)];
+        while let Some(OpenListing { listing, next, .. }) = open.last_mut() {
+            let entry = listing.entries.get(*next);
+            *next += 1;
             match entry {
-                ListedEntry::File(_) if running.names.len() >= running.files_max => {
-                    visited = ControlFlow::Break(UnfinishedWalk::TooManyFiles);
+                Some(ListedEntry::File(_)) if running.names.len() >= running.files_max => {
+                    return self.end(open, UnfinishedWalk::TooManyFiles);
                 }
-                ListedEntry::File(path) => running.names.push(path.clone()),
-                ListedEntry::Link(link) => running.links.push(link.clone()),
-                ListedEntry::Folder(below) if running.build_folder.as_ref() == Some(below) => {}
-                ListedEntry::Folder(below) => visited = self.visit(below, running),
+                Some(ListedEntry::File(path)) => running.names.push(path.clone()),
+                Some(ListedEntry::Link(link)) => running.links.push(link.clone()),
+                Some(ListedEntry::Folder(below))
+                    if running.build_folder.as_ref() == Some(below) => {}
+                Some(ListedEntry::Folder(_)) if (running.is_superseded)() => {
+                    return self.end(open, UnfinishedWalk::Superseded);
+                }
+                Some(ListedEntry::Folder(below)) => {
+                    let below = below.clone();
+                    open.push(self.listing_of(below, running));
+                }
+                None => {
+                    let is_cut = listing.is_cut;
+                    let done = open.pop();
+                    self.keep(done);
+                    if is_cut {
+                        return self.end(open, UnfinishedWalk::TooManyFiles);
+                    }
+                }
             }
         }
-        self.folders.insert(folder.to_path_buf(), listing);
-        visited
+        ControlFlow::Continue(())
+    }
+
+    /// Ends a walk before its end; the listings stay.
+    fn end(
+        &mut self,
+        open: Vec<OpenListing>,
+        reason: UnfinishedWalk,
+    ) -> ControlFlow<UnfinishedWalk> {
+        self.keep(open);
+        ControlFlow::Break(reason)
+    }
+
+    fn keep(&mut self, listings: impl IntoIterator<Item = OpenListing>) {
+        self.folders.extend(listings.into_iter().map(|open| (open.folder, open.listing)));
+    }
+
+    /// The listing of a folder, read only if the folder is not as it was.
+    fn listing_of(&mut self, folder: PathBuf, running: &mut RunningWalk<'_>) -> OpenListing {
+        let known = self.folders.remove(&folder).filter(|known| {
+            let stamp = lstat(&folder).ok().and_then(|stat| running.stamp_of(&stat));
+            known.stamp.is_some() && known.stamp == stamp
+        });
+        let mut listing = known.unwrap_or_else(|| running.read(&folder, self.hidden));
+        listing.walk = self.walk;
+        OpenListing { folder, listing, next: 0 }
     }
 }
 
@@ -237,65 +263,87 @@ impl<'w> RunningWalk<'w> {
         wanted: &'w dyn Fn(&RelPath) -> bool,
         is_superseded: &'w dyn Fn() -> bool,
     ) -> Self {
+        let entries_left = entries_max(root);
+        // Below a root with a bound, a listing holds as many entries as the walk had left.
+        let is_bounded = entries_left < usize::MAX;
         Self {
             root,
             wanted,
             is_superseded,
             files_max: WALK_FILES_MAX,
-            entries_max: entries_max(root),
+            entries_left,
             build_folder: build_folder(root),
-            timed_device: timed_device(root),
+            timed_device: timed_device(root).filter(|_| !is_bounded),
             earliest_ns: FileClock::of_kernel().earliest_ns(),
             names: Vec::new(),
             links: Vec::new(),
-            entry_count: 0,
         }
     }
 
     /// The stamp of a folder; `None` if a later change may leave the same one.
-    fn stamp_of(&self, meta: &Metadata) -> Option<ListingStamp> {
-        let stamp = ListingStamp { stamp: FileStamp::new(meta), device: meta.dev() };
+    fn stamp_of(&self, stat: &Stat) -> Option<ListingStamp> {
+        let stamp = ListingStamp { stamp: FileStamp::of_stat(stat), device: stat.st_dev };
         let is_timed = self.timed_device == Some(stamp.device);
         (is_timed && stamp.stamp.is_final(self.earliest_ns)).then_some(stamp)
     }
 
-    /// Reads a folder; one that cannot be read is empty.
-    fn read(
-        &self,
-        folder: &Path,
-        stamp: Option<ListingStamp>,
-        hidden: HiddenFolders,
-    ) -> FolderListing {
-        let mut listing = FolderListing { stamp, entries: Vec::new(), entry_count: 0, walk: 0 };
-        let Ok(read) = fs::read_dir(folder) else {
-            return FolderListing { stamp: None, ..listing };
+    /// Reads a folder; one that cannot be read is empty. Its stamp is that of the folder which is read, because
+    /// another one may be at the path a moment later.
+    fn read(&mut self, folder: &Path, hidden: HiddenFolders) -> FolderListing {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = open(folder, flags, Mode::empty());
+        let stat = opened.as_ref().ok().and_then(|folder| fstat(folder).ok());
+        let mut listing = FolderListing {
+            stamp: stat.and_then(|stat| self.stamp_of(&stat)),
+            entries: Vec::new(),
+            is_cut: false,
+            walk: 0,
         };
-        for entry in read.take(self.entries_max.saturating_add(1)) {
-            listing.entry_count += 1;
-            let kind = entry.as_ref().ok().and_then(|entry| entry.file_type().ok());
-            let (Ok(entry), Some(kind)) = (entry, kind) else {
+        let read = opened.and_then(Dir::new);
+        let Ok(read) = read else { return FolderListing { stamp: None, ..listing } };
+        for entry in read {
+            let Ok(entry) = entry else {
                 listing.stamp = None;
-                continue;
+                break;
             };
-            let path = entry.path();
-            if kind.is_symlink() {
-                listing.entries.push(ListedEntry::Link(path));
-            } else if kind.is_dir() {
-                let is_never = entry.file_name().to_str().is_some_and(is_never_walked);
-                if !is_never && !hidden.leaves_out(&path) {
-                    listing.entries.push(ListedEntry::Folder(path));
+            let name = entry.file_name().to_bytes();
+            if name == b"." || name == b".." {
+                continue;
+            }
+            if self.entries_left == 0 {
+                listing.is_cut = true;
+                break;
+            }
+            self.entries_left -= 1;
+            let path = folder.join(OsStr::from_bytes(name));
+            let kind = match entry.file_type() {
+                FileType::Unknown => kind_at(&path),
+                kind => kind,
+            };
+            match kind {
+                FileType::Symlink => listing.entries.push(ListedEntry::Link(path)),
+                FileType::Directory => {
+                    let is_never = std::str::from_utf8(name).is_ok_and(is_never_walked);
+                    if !is_never && !hidden.leaves_out(&path) {
+                        listing.entries.push(ListedEntry::Folder(path));
+                    }
                 }
-            } else if kind.is_file()
-                && let Some(path) = RelPath::below(self.root, &path)
-                && (self.wanted)(&path)
-            {
-                listing.entries.push(ListedEntry::File(path));
+                FileType::RegularFile => {
+                    let path = RelPath::below(self.root, &path).filter(|path| (self.wanted)(path));
+                    listing.entries.extend(path.map(ListedEntry::File));
+                }
+                _ => {}
             }
         }
         // In the same order every time, so that a walk with a limit leaves out the same files.
         listing.entries.sort_by_cached_key(|entry| entry.order(self.root));
         listing
     }
+}
+
+/// The kind of an entry on a file system whose folders do not tell it.
+fn kind_at(path: &Path) -> FileType {
+    lstat(path).map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode))
 }
 
 impl ListedEntry {
@@ -320,7 +368,7 @@ impl ListedEntry {
 /// The device of a root whose file system changes a folder's time with its entries.
 fn timed_device(root: &Path) -> Option<u64> {
     let kind = u64::try_from(statfs(root).ok()?.f_type).ok()?;
-    let device = fs::metadata(root).ok()?.dev();
+    let device = lstat(root).ok()?.st_dev;
     TIMED_FILE_SYSTEMS.contains(&kind).then_some(device)
 }
 
@@ -360,6 +408,7 @@ fn names_through_link(root: &Path, link: PathBuf) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::symlink;
 
     use tempfile::TempDir;
@@ -450,15 +499,45 @@ mod tests {
     #[test]
     fn a_walk_below_a_folder_that_is_no_project_ends_after_its_bound() {
         let tree = Tree::new(&["a.py", "b/c.py"]);
-        let walk = |entries_max| {
-            let mut listings = FolderListings::default();
+        let walk = |entries_left| {
             let root = tree.root();
             let mut running =
-                RunningWalk { entries_max, ..RunningWalk::new(&root, &is_python, &|| false) };
-            listings.visit(&root, &mut running).is_continue()
+                RunningWalk { entries_left, ..RunningWalk::new(&root, &is_python, &|| false) };
+            let visited = FolderListings::default().visit(&mut running);
+            (visited.is_continue(), running.names.len())
         };
         // `.moai`, `a.py`, `b` and `c.py`.
-        assert_eq!([walk(4), walk(3), walk(1)], [true, false, false]);
+        assert_eq!(walk(4), (true, 2));
+        let (is_whole, found) = walk(3);
+        assert!(!is_whole && found <= 1, "the first entries count, {found} files");
+        assert_eq!(walk(0), (false, 0));
+    }
+
+    #[test]
+    fn a_folder_without_a_mark_is_read_each_time() {
+        let tree = Tree::new(&["a.py"]);
+        fs::remove_dir(tree.root().join(".moai")).unwrap();
+        await_next_tick();
+        let mut listings = FolderListings::default();
+        let root = tree.root();
+        listings.walk(&root, &is_python, &|| false);
+        assert!(listings.folders.values().all(|folder| folder.stamp.is_none()));
+    }
+
+    #[test]
+    fn a_tree_of_thousands_of_folders_below_each_other_is_walked() {
+        let tree = Tree::new(&["a.py"]);
+        // The longest path that a system opens holds fewer.
+        let (root, mut made) = (tree.root(), 0);
+        let mut at = root.clone();
+        while fs::create_dir(at.join("d")).is_ok() {
+            at.push("d");
+            made += 1;
+        }
+        assert!(made > 1_000, "{made}");
+        let walk = std::thread::Builder::new().stack_size(256 * 1_024);
+        let names = walk.spawn(move || walk_names(&root, &is_python).len()).unwrap();
+        assert_eq!(names.join().unwrap(), 1);
     }
 
     #[test]

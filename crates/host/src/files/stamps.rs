@@ -13,7 +13,7 @@ use moai_base::limits::{
     COARSE_TIME_NS_MAX, FILE_TIME_TICK_MS_MAX, FILE_TIME_TICK_NS_MIN, SERIAL_STAMPS_MAX,
 };
 use moai_base::path::RelPath;
-use rustix::fs::{AtFlags, Mode, OFlags, Stat, Timespec, statat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, Timespec, statat};
 use rustix::time::{ClockId, clock_getres, clock_gettime};
 
 /// Modification and change time (nanoseconds since the epoch), size and inode of a file. Every
@@ -40,12 +40,22 @@ impl FileStamp {
     }
 
     /// The same from the system call.
-    fn of_stat(stat: &Stat) -> Self {
+    pub(super) fn of_stat(stat: &Stat) -> Self {
         Self {
             modified_ns: i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec),
             changed_ns: i128::from(stat.st_ctime) * 1_000_000_000 + i128::from(stat.st_ctime_nsec),
             bytes: u64::try_from(stat.st_size).unwrap_or_default(),
             inode: stat.st_ino,
+        }
+    }
+
+    /// The stamp of a file behind this link: it changes with the link and with the file.
+    fn through_link(&self, target: &Self) -> Self {
+        Self {
+            modified_ns: target.modified_ns,
+            changed_ns: target.changed_ns.max(self.changed_ns),
+            bytes: target.bytes,
+            inode: target.inode.wrapping_add(self.inode),
         }
     }
 
@@ -95,8 +105,8 @@ impl FileStamp {
     }
 }
 
-/// The stamps of existing files below the root, after [`await_tick`]. Many are taken on all
-/// processors.
+/// The stamps of existing files below the root, after [`await_tick`]; that of a link changes with its target
+/// too, which need not be below the root. Many are taken on all processors.
 #[must_use]
 pub fn stamp_files(root: &Path, files: &[RelPath]) -> BTreeMap<RelPath, FileStamp> {
     let threads = available_parallelism().map_or(1, NonZero::get);
@@ -125,9 +135,14 @@ fn stamp_share(root: &Path, files: &[RelPath]) -> Vec<(RelPath, FileStamp)> {
             open = OpenFolder::open(root, folder);
         }
         let Some(OpenFolder { descriptor, .. }) = &open else { continue };
-        if let Ok(stat) = statat(descriptor, name, AtFlags::SYMLINK_NOFOLLOW) {
-            stamps.push((file.clone(), FileStamp::of_stat(&stat)));
+        let Ok(stat) = statat(descriptor, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
+        let mut stamp = FileStamp::of_stat(&stat);
+        if FileType::from_raw_mode(stat.st_mode).is_symlink()
+            && let Ok(target) = statat(descriptor, name, AtFlags::empty())
+        {
+            stamp = stamp.through_link(&FileStamp::of_stat(&target));
         }
+        stamps.push((file.clone(), stamp));
     }
     stamps
 }
@@ -289,6 +304,30 @@ mod tests {
             }
             assert_eq!(clock.rest_of_tick(changed_ns - 1_000_000_000).as_nanos(), 50_000);
         }
+    }
+
+    #[test]
+    fn the_stamp_of_a_link_changes_with_the_link_and_with_its_target() {
+        let (root, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let link = RelPath::parse("link.py").unwrap();
+        let point_to = |name: &str| {
+            let _ = std::fs::remove_file(link.under(root.path()));
+            std::os::unix::fs::symlink(outside.path().join(name), link.under(root.path())).unwrap();
+        };
+        let look = || stamp_files(root.path(), std::slice::from_ref(&link)).get(&link).copied();
+        for name in ["one", "two"] {
+            std::fs::write(outside.path().join(name), "x").unwrap();
+        }
+        point_to("one");
+        let first = look();
+        assert!(first.is_some() && look() == first);
+        std::fs::write(outside.path().join("one"), "y").unwrap();
+        let rewritten = look();
+        assert_ne!(rewritten, first);
+        point_to("two");
+        assert_ne!(look(), rewritten);
+        std::fs::remove_file(outside.path().join("two")).unwrap();
+        assert!(look().is_some(), "the link is there");
     }
 
     #[test]
