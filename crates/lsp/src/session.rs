@@ -10,8 +10,8 @@
 mod changes;
 mod documents;
 mod embedded;
+mod file_references;
 mod loading;
-mod module_specifiers;
 pub(crate) mod outside;
 mod queries;
 mod queue;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::DocumentRequest;
 use super::changes::{has_disputed_lines, ranged_change};
-use super::module_specifiers::module_specifiers;
+use super::file_references::may_change_references;
 use moai_base::hash::ContentHash;
 use moai_base::limits::OPEN_DOCUMENTS_MAX;
 use moai_base::path::RelPath;
@@ -152,7 +152,7 @@ impl OpenDocuments {
     pub(super) fn may_change_project_files(&self, request: &DocumentRequest) -> bool {
         self.open.get(&request.path).is_some_and(|document| {
             document.hash != request.hash
-                && module_specifiers(&document.text) != module_specifiers(&request.text)
+                && may_change_references(&request.path, &document.text, &request.text)
         })
     }
 

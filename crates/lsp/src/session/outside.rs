@@ -90,7 +90,7 @@ impl ProjectLists {
         self.change_count
     }
 
-    /// Files appeared, disappeared or refer to others, or a file changed whose earlier text is
+    /// Files appeared, disappeared or may refer to others, or a file changed whose earlier text is
     /// unknown, such as a configuration.
     pub(crate) fn mark_outdated(&mut self) {
         self.current.clear();
