@@ -105,7 +105,7 @@ fn a_small_one_in_korean_catches_a_worker_that_lies() {
     assert_eq!(ended["approved_by"], "person");
     assert_eq!(sandbox.read(PLAN_FILE), PLAN.replace("### [ ]", "### [x]"));
     let report = sandbox.run(&["pipeline", "report"]).stdout;
-    assert!(report.contains("its worker reported PASS"), "{report}");
+    assert!(report.contains("워커가 PASS로 보고함"), "{report}");
 }
 
 #[test]
