@@ -72,6 +72,13 @@ fn covering_project(root: &Path, path: &RelPath, config: &str) -> CoveringProjec
     CoveringProject { config: name, texts, is_near_config }
 }
 
+/// A configuration and its bases.
+pub(super) fn tsconfig_chain(config: &Path) -> Vec<PathBuf> {
+    let mut chain = Vec::new();
+    read_tsconfig(config, &mut Vec::new(), &mut chain);
+    chain
+}
+
 /// Adds the texts of a configuration's bases, then its own.
 fn read_tsconfig(config: &Path, texts: &mut Vec<String>, seen: &mut Vec<PathBuf>) {
     if seen.len() >= CONFIG_BASES_MAX || seen.iter().any(|known| known == config) {
@@ -204,6 +211,27 @@ mod tests {
         ];
         assert_eq!(gap(&package, "a.js", "tsconfig.json"), "");
         assert_eq!(gap(&[], "a.js", ""), off);
+    }
+
+    #[test]
+    fn the_chain_of_a_configuration_has_all_its_bases() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a real path");
+        let files = [
+            ("tsconfig.json", r#"{"extends": ["./.conf/base", "p"]}"#),
+            (".conf/base.json", "{}"),
+            ("node_modules/p/tsconfig.json", "{}"),
+        ];
+        for (name, text) in files {
+            let file = root.join(name);
+            std::fs::create_dir_all(file.parent().expect("a parent")).expect("folders");
+            std::fs::write(file, text).expect("a file");
+        }
+        let mut chain = tsconfig_chain(&root.join("tsconfig.json"));
+        chain.sort();
+        let mut expected = files.map(|(name, _)| root.join(name));
+        expected.sort();
+        assert_eq!(chain, expected);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 
+use super::checking_config::tsconfig_chain;
 use moai_base::limits::PROJECT_LIST_MS_MAX;
 use moai_base::verdict::{Cause, Gap};
 use moai_lsp::framing::{FrameDecoder, encode_frame};
@@ -46,7 +47,13 @@ async fn ask_for_files(listing: ProjectListing) -> io::Result<Vec<PathBuf>> {
     let question = json!({"snapshot": snapshot, "project": project});
     let files = api.ask("getSourceFileNames", question).await?;
     let files = files.as_array().ok_or_else(|| io::Error::other("its answer is not a list"))?;
-    Ok(files.iter().filter_map(Value::as_str).map(PathBuf::from).collect())
+    let mut files: Vec<PathBuf> =
+        files.iter().filter_map(Value::as_str).map(PathBuf::from).collect();
+    // The server lists sources only, and a base may be in a package or a hidden folder.
+    if listing.config.file_name().is_some() {
+        files.extend(tsconfig_chain(&listing.config));
+    }
+    Ok(files)
 }
 
 struct ApiConnection {

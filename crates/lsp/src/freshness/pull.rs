@@ -157,11 +157,13 @@ impl PullProtocol {
         mut measured: MeasuredFindings,
         answer: Result<&Value, &RpcError>,
     ) -> ProtocolStep {
-        if measured.project.is_some() {
+        if let Some(config) = &measured.project {
+            let config = PathBuf::from(config);
             let Some(socket) = answer.ok().and_then(|session| session["pipe"].as_str()) else {
                 return unlisted_step(measured.findings, no_list_gap());
             };
-            let listing = ProjectListing { socket: socket.into(), uri: subject.uri.to_owned() };
+            let uri = subject.uri.to_owned();
+            let listing = ProjectListing { socket: socket.into(), uri, config };
             self.measured = Some(measured);
             return ProtocolStep::ListProjectFiles(listing);
         }
@@ -333,6 +335,7 @@ mod tests {
             if let ProtocolStep::ListProjectFiles(listing) = &step {
                 assert_eq!(listing.socket, PathBuf::from("/s"));
                 assert_eq!(listing.uri, subject.uri);
+                assert_eq!(listing.config, PathBuf::from("/r/t.json"));
                 step = pull.on_project_listed(files);
             }
             step

@@ -36,6 +36,8 @@ pub struct ProjectListing {
     /// The socket that the server listens on.
     pub socket: PathBuf,
     pub uri: String,
+    /// The project's configuration; empty for a project without one.
+    pub config: PathBuf,
 }
 
 /// A project of the server, and its files where the server was asked for them.
@@ -105,7 +107,9 @@ impl ProjectLists {
     }
 
     pub(crate) fn store(&mut self, root: &Path, project: ListedProject) {
-        let unpolled = project.files.into_iter().filter(|file| is_unpolled(root, file));
+        // Polls select files by their extension, which the base of a configuration need not have.
+        let is_listed = |file: &PathBuf| is_unpolled(root, file) || file.extension().is_none();
+        let unpolled = project.files.into_iter().filter(is_listed);
         self.files.insert(project.name.clone(), unpolled.collect());
         if project.change_count == self.change_count {
             self.current.insert(project.name);
