@@ -6,7 +6,7 @@ use crate::person_questions::question_lines;
 use crate::pipeline::language;
 use crate::pipeline_end::end_lines;
 use crate::wording::BilingualPhrase;
-use crate::wording::faults::fault_words;
+use crate::wording::faults::{claim_head_words, reason_words};
 use crate::wording::pipelines as course;
 use crate::wording::statuses as phrases;
 use moai_base::foreign_text::one_line;
@@ -198,9 +198,9 @@ fn push_todos(text: &mut String, state: &PipelineState) {
 /// The failure of a TODO, as a fragment.
 pub(crate) fn failure_words(language: MessageLanguage, failure: &str) -> String {
     let Some(TodoFailure { command, kind, reason }) = TodoFailure::parse(failure) else {
-        return fault_words(language, failure);
+        return reason_words(language, failure);
     };
-    let reason = fault_words(language, &reason);
+    let reason = reason_words(language, &reason);
     let command = format!("`{command}`");
     match kind {
         FailureKind::Fails => phrases::FAILS.with(language, &[&command, &reason]),
@@ -251,7 +251,7 @@ pub fn pipeline_report(state: &PipelineState) -> String {
 fn claim_words(language: MessageLanguage, claim: &str) -> String {
     match claim.split_once(": ") {
         Some((head, failure)) => {
-            format!("{}: {}", fault_words(language, head), failure_words(language, failure))
+            format!("{}: {}", claim_head_words(language, head), failure_words(language, failure))
         }
         None => claim.to_owned(),
     }
@@ -308,4 +308,49 @@ pub fn gate_file_lines(
         paths.iter().map(|path| phrase.with(language(state), &[path]) + "\n")
     });
     lines.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KOREAN: MessageLanguage = MessageLanguage::Korean;
+
+    fn failure(kind: FailureKind, reason: &str) -> String {
+        let (command, reason) = ("check".to_owned(), reason.to_owned());
+        failure_words(KOREAN, &TodoFailure { command, kind, reason }.to_string())
+    }
+
+    #[test]
+    fn the_output_of_a_command_stays_as_it_is() {
+        for output in [
+            "AssertionError: the entry was removed",
+            "the config was changed",
+            "steps is empty",
+            "there is no commit",
+        ] {
+            let words = failure(FailureKind::Fails, output);
+            assert!(words.contains(output), "{words}");
+        }
+    }
+
+    #[test]
+    fn the_reasons_of_the_engine_are_in_korean() {
+        let approved = "not run with what was approved: check.sh; restore it";
+        let words = failure(FailureKind::Fails, approved);
+        assert!(words.contains("승인된 내용으로 실행하지 않음: check.sh"), "{words}");
+        let missing = "it passed, but weakened tests and checks were not looked for (guard: x)";
+        let words = failure(FailureKind::NoResult, missing);
+        assert!(words.contains("찾지 못함(guard: x)"), "{words}");
+        let unmerged = failure_words(KOREAN, "its worktree was not merged: stalled");
+        assert_eq!(unmerged, "작업 트리가 병합되지 않음: stalled");
+        assert_eq!(failure_words(KOREAN, "it has no command"), "명령이 없음");
+    }
+
+    #[test]
+    fn a_claim_about_a_scenario_is_in_korean() {
+        let claim = "a run of SC-1 was reported as PASS: step 2: the entry was removed";
+        let words = claim_words(KOREAN, claim);
+        assert_eq!(words, "SC-1의 실행이 PASS로 보고됨: step 2: the entry was removed");
+    }
 }

@@ -5,11 +5,26 @@ use moai_loops::framework::MessageLanguage;
 
 /// A fault in the language of the text that names it. One without a translation stays as it is.
 pub(crate) fn fault_words(language: MessageLanguage, fault: &str) -> String {
+    words_of(FAULTS, language, fault)
+}
+
+/// The reason why a TODO does not pass, in the language of the text that names it. Only reasons of the engine
+/// itself are translated: the output of a command stays as it is.
+pub(crate) fn reason_words(language: MessageLanguage, reason: &str) -> String {
+    words_of(TODO_REASONS, language, reason)
+}
+
+/// How a claim begins that a run did not confirm.
+pub(crate) fn claim_head_words(language: MessageLanguage, head: &str) -> String {
+    words_of(CLAIM_HEADS, language, head)
+}
+
+fn words_of(phrases: &[BilingualPhrase], language: MessageLanguage, text: &str) -> String {
     if language == MessageLanguage::English {
-        return fault.to_owned();
+        return text.to_owned();
     }
-    let found = FAULTS.iter().find_map(|phrase| Some((phrase, phrase.parts_of(fault)?)));
-    found.map_or_else(|| fault.to_owned(), |(phrase, parts)| phrase.with(language, &parts))
+    let found = phrases.iter().find_map(|phrase| Some((phrase, phrase.parts_of(text)?)));
+    found.map_or_else(|| text.to_owned(), |(phrase, parts)| phrase.with(language, &parts))
 }
 
 impl BilingualPhrase {
@@ -33,14 +48,14 @@ impl BilingualPhrase {
     }
 }
 
-macro_rules! faults {
-    ($($english:literal, $korean:literal;)+) => {
+macro_rules! phrases_read_back {
+    ($name:ident: $($english:literal, $korean:literal;)+) => {
         /// The more specific one comes first.
-        const FAULTS: &[BilingualPhrase] = &[$(BilingualPhrase::new($english, $korean)),+];
+        const $name: &[BilingualPhrase] = &[$(BilingualPhrase::new($english, $korean)),+];
     };
 }
 
-faults! {
+phrases_read_back! { FAULTS:
     "the plan has no TODO: write `### [ ] TODO 1: title`",
         "계획에 TODO가 없습니다. `### [ ] TODO 1: 제목`처럼 쓰세요";
     "the plan has more than {0} TODOs", "계획의 TODO가 {0}개를 넘습니다";
@@ -113,6 +128,11 @@ faults! {
     "steps is empty", "steps가 비어 있습니다";
     "{0} was not run to its end: {1}; play it again",
         "{0}{0:을} 끝까지 실행하지 못했습니다: {1}. 다시 수행하세요";
+    "you have played {0} already: another agent plays the next run",
+        "{0}{0:은} 이미 수행했습니다. 다음 실행은 다른 에이전트가 합니다";
+    "{0} was played {1} times with these files", "지금의 파일로 {0}{0:을} 이미 {1}번 수행했습니다";
+    "the last message has no JSON object with a scenario",
+        "마지막 메시지에 scenario가 있는 JSON 객체가 없습니다";
 
     "the answer has no JSON object with commits", "답에 commits가 있는 JSON 객체가 없습니다";
     "the answer is larger than {0} KiB", "답이 {0}KiB보다 큽니다";
@@ -128,8 +148,15 @@ faults! {
     "commit {0} has no blank line below its subject", "커밋 {0}의 제목 아래에 빈 줄이 없습니다";
     "the message of commit {0} has control characters", "커밋 {0}의 메시지에 제어 문자가 있습니다";
 
+}
+
+phrases_read_back! { CLAIM_HEADS:
     "was marked [{0}]", "[{0}]{0:으로} 표시됨";
     "its worker reported PASS", "워커가 PASS로 보고함";
+    "a run of {0} was reported as PASS", "{0}의 실행이 PASS로 보고됨";
+}
+
+phrases_read_back! { TODO_REASONS:
     "not run with what was approved: {0}; restore it",
         "승인된 내용으로 실행하지 않음: {0}. 되돌리세요";
     "it passed, but weakened tests and checks were not looked for ({0})",
@@ -172,7 +199,9 @@ mod tests {
         let own =
             PlanDocument::parse("### [ ] TODO 1: a\n- [A] `x`\n### [ ] TODO 2: b\n- [A] `y`\n");
         let edited = PlanDocument::parse("### [ ] TODO 1: c\n- Files: x\n- [A] `z`\n");
-        for change in edited.unapproved_changes(&own) {
+        let changes = edited.unapproved_changes(&own);
+        assert_eq!(changes.len(), 4, "{changes:?}");
+        for change in changes {
             assert_ne!(korean(&change.what), change.what);
         }
     }
@@ -193,13 +222,19 @@ mod tests {
         );
         assert_eq!(korean("AC-1 is not filled in"), "AC-1을 채우지 않았습니다");
         assert_eq!(korean("something else"), "something else");
+        let played = "SC-1 was played 5 times with these files";
+        assert_eq!(korean(played), "지금의 파일로 SC-1을 이미 5번 수행했습니다");
+        let again = "you have played SC-1 already: another agent plays the next run";
+        assert_eq!(korean(again), "SC-1은 이미 수행했습니다. 다음 실행은 다른 에이전트가 합니다");
+        let none = "the last message has no JSON object with a scenario";
+        assert_eq!(korean(none), "마지막 메시지에 scenario가 있는 JSON 객체가 없습니다");
         let english = "AC-1 is not filled in";
         assert_eq!(fault_words(MessageLanguage::English, english), english);
     }
 
     #[test]
     fn each_fault_has_the_same_parts_in_both_languages() {
-        for phrase in FAULTS {
+        for phrase in [FAULTS, CLAIM_HEADS, TODO_REASONS].into_iter().flatten() {
             let count = phrase.english.matches('{').count();
             for number in 0..count {
                 let part = format!("{{{number}}}");
