@@ -30,15 +30,18 @@ pub struct TodoWorktreeStatus {
     pub unmerged: usize,
     /// True if that branch contains a merge of its branch.
     pub has_merge: bool,
+    /// True if its loop ended with its work merged.
+    pub is_merged_end: bool,
 }
 
 impl TodoWorktreeStatus {
     /// The stage that texts and documents show: what its loop has merged counts as merged, although the
     /// pipeline has not examined it, or ended before that.
     fn stage(&self) -> WorktreeStage {
-        let is_merged = self.state.as_ref().is_some_and(|held| held.status == Status::Completed);
         match &self.tree.stage {
-            WorktreeStage::Working | WorktreeStage::Closed if is_merged => WorktreeStage::Merged,
+            WorktreeStage::Working | WorktreeStage::Closed if self.is_merged_end => {
+                WorktreeStage::Merged
+            }
             stage => stage.clone(),
         }
     }
@@ -475,7 +478,15 @@ mod tests {
             stage,
         };
         let heads = WorktreeHeads { has_branch: true, other: None };
-        TodoWorktreeStatus { tree, state: None, folder, heads, unmerged, has_merge: true }
+        TodoWorktreeStatus {
+            tree,
+            state: None,
+            folder,
+            heads,
+            unmerged,
+            has_merge: true,
+            is_merged_end: false,
+        }
     }
 
     fn left_of(status: &TodoWorktreeStatus) -> String {
@@ -514,18 +525,17 @@ mod tests {
 
     #[test]
     fn work_that_was_merged_before_the_pipeline_ended_is_merged_in_every_text() {
-        let held = LoopState { status: Status::Completed, ..moai_loops::samples::state() };
         let here = WorktreeFolder::Here(None);
-        let closed = |state: Option<LoopState>, unmerged| TodoWorktreeStatus {
-            state,
+        let closed = |is_merged_end, unmerged| TodoWorktreeStatus {
+            is_merged_end,
             ..status(WorktreeStage::Closed, here.clone(), unmerged)
         };
-        let merged = [closed(Some(held.clone()), 0)];
+        let merged = [closed(true, 0)];
         assert_eq!(ended_lines(&approved(), &merged), "  TODO-1 in /p.moai-workers/ab: merged\n");
         assert_eq!(worktree_entries(&merged)[0].stage, "merged");
-        let since = left_of(&closed(Some(held), 1));
+        let since = left_of(&closed(true, 1));
         assert!(since.ends_with("1 commit not merged (made after its merge)"), "{since}");
-        let open = [closed(None, 1)];
+        let open = [closed(false, 1)];
         let ended_first = "not merged: the pipeline ended first\n";
         assert!(ended_lines(&approved(), &open).ends_with(ended_first));
         assert_eq!(worktree_entries(&open)[0].stage, "closed");

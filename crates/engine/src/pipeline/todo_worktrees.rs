@@ -8,9 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::branches::branch_merge::new_files::is_written_by_engine;
-use crate::branches::loop_branch::{
-    branch_heads, branch_start, is_merged, is_merged_in_part, read_git,
-};
+use crate::branches::loop_branch::{branch_heads, branch_start, is_merged_in_part, read_git};
 use crate::engine::{Engine, now_ms, panic_gap, run_blocking};
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_files;
@@ -25,14 +23,14 @@ use crate::pipeline::pipeline_stop::with_boxes;
 use crate::pipeline::plan_commands::{commands_of_todo, freeze_commands};
 use crate::pipeline::saved_step::{SavedStep, save_step};
 use crate::pipeline::worker_stop::run_todo;
-use crate::pipeline::worktree_end::{MissedBase, missed_base, worktree_statuses};
+use crate::pipeline::worktree_end::{MissedBase, is_merged_end, missed_base, worktree_statuses};
 use crate::project::Project;
 use moai_host::git::{branches, hidden_work};
 use moai_host::store::loops::{LoopQuery, SaveOutcome};
 use moai_loops::control::{pause_loop_for, reopen_loop};
 use moai_loops::options::LoopStartOptions;
 use moai_loops::start::LoopRequest;
-use moai_loops::state::{LoopState, Mode, PauseReason, Status};
+use moai_loops::state::{LoopState, Mode, PauseReason};
 use moai_pipeline::approved_plan::ApprovedPlan;
 use moai_pipeline::plan::TodoId;
 use moai_pipeline::state::PipelineState;
@@ -155,7 +153,7 @@ async fn note_ends(
                 close_worker(engine, project, &tree.root, &tree.loop_id).await;
                 WorktreeEnding::Unmerged(words::folder_is_gone(status))
             }
-            Some(held) if is_merged_end(project, held, tree).await => {
+            Some(_) if status.is_merged_end => {
                 let runs = run_todo(call, project, state, &pipeline, &tree.todo, deadline).await;
                 WorktreeEnding::Merged(runs.commands)
             }
@@ -177,21 +175,6 @@ async fn note_ends(
         pipeline = next;
     }
     Some(pipeline)
-}
-
-/// True if a loop ended with its work merged. Its session may continue and commit more on the branch, which
-/// is then not part of the loop's work.
-async fn is_merged_end(project: &Project, held: &LoopState, tree: &TodoWorktree) -> bool {
-    let Some(base) = held.options.base_branch.as_deref() else { return false };
-    match held.status {
-        // An autonomous loop completes when its branch is merged.
-        Status::Completed => true,
-        Status::CompletedUnverified => {
-            is_merged(project, &tree.branch, base).await
-                || is_merged_in_part(project, &tree.branch, base).await
-        }
-        _ => false,
-    }
 }
 
 /// Makes worktrees for TODOs that can be worked on now. Returns notices for the user.

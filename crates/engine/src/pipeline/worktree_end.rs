@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::branches::loop_branch::{branch_heads, read_git, root_in};
+use crate::branches::loop_branch::{branch_heads, is_merged, is_merged_in_part, read_git, root_in};
 use crate::engine::{Engine, run_blocking};
 use crate::hooks::hook_call::HookCall;
 use crate::loops::workers::{close_worker, tree_content};
@@ -186,10 +186,41 @@ pub(super) async fn worktree_statuses(
             let heads = WorktreeHeads { has_branch: true, other: None };
             (WorktreeFolder::Here(Some(TreeContent::Uncommitted)), heads, 0, true)
         });
+        let is_merged_end = match &held {
+            Some(held) => is_merged_end(project, held, tree).await,
+            None => false,
+        };
         let (tree, state) = (tree.clone(), held);
-        statuses.push(TodoWorktreeStatus { tree, state, folder, heads, unmerged, has_merge });
+        statuses.push(TodoWorktreeStatus {
+            tree,
+            state,
+            folder,
+            heads,
+            unmerged,
+            has_merge,
+            is_merged_end,
+        });
     }
     statuses
+}
+
+/// True if a loop ended with its work merged. Its session may continue and commit more on the branch, which
+/// is then not part of the loop's work.
+pub(super) async fn is_merged_end(
+    project: &Project,
+    held: &LoopState,
+    tree: &TodoWorktree,
+) -> bool {
+    let Some(base) = held.options.base_branch.as_deref() else { return false };
+    match held.status {
+        // An autonomous loop completes when its branch is merged.
+        Status::Completed => true,
+        Status::CompletedUnverified => {
+            is_merged(project, &tree.branch, base).await
+                || is_merged_in_part(project, &tree.branch, base).await
+        }
+        _ => false,
+    }
 }
 
 /// The branch into which a loop is merged.
