@@ -160,22 +160,33 @@ pub fn additions_wait(state: &PipelineState, parts: &[UnapprovedPart]) -> String
     phrases::ADDITIONS_WAIT.with(language, &[&named_parts(language, parts), &state.plan_path()])
 }
 
-/// For the agent: the user does not approve the plan as it is. `wish` is what the user typed instead.
+/// For the agent: the user does not approve the plan as it is; in an approved plan, its additions, or else the
+/// documents that have changed since. `None` if an approved plan has neither. `wish` is what the user typed
+/// instead.
 #[must_use]
-pub fn plan_declined(state: &PipelineState, wish: Option<&str>) -> String {
+pub fn declined(
+    state: &PipelineState,
+    parts: &[UnapprovedPart],
+    documents: &[String],
+    wish: Option<&str>,
+) -> Option<String> {
     let (language, path) = (language(state), state.plan_path());
-    match wish.map(|wish| one_line(wish, LINE_CHARS_MAX)) {
-        Some(wish) => phrases::PLAN_DECLINED_WITH.with(language, &[&state.id, &path, &wish]),
-        None => phrases::PLAN_DECLINED.with(language, &[&state.id, &path]),
+    let id = state.id.as_str();
+    if state.approved.is_some() {
+        let named = one_line(&documents.join(", "), LINE_CHARS_MAX);
+        return match (parts, documents) {
+            ([], []) => None,
+            ([], _) => Some(phrases::DOCUMENTS_DECLINED.with(language, &[id, &named])),
+            _ => {
+                let parts = [id, &named_parts(language, parts), &path];
+                Some(phrases::ADDITIONS_DECLINED.with(language, &parts))
+            }
+        };
     }
-}
-
-/// For the agent: the user does not approve these additions to an approved plan.
-#[must_use]
-pub fn additions_declined(state: &PipelineState, parts: &[UnapprovedPart]) -> String {
-    let language = language(state);
-    let parts = [state.id.as_str(), &named_parts(language, parts), &state.plan_path()];
-    phrases::ADDITIONS_DECLINED.with(language, &parts)
+    Some(match wish.map(|wish| one_line(wish, LINE_CHARS_MAX)) {
+        Some(wish) => phrases::PLAN_DECLINED_WITH.with(language, &[id, &path, &wish]),
+        None => phrases::PLAN_DECLINED.with(language, &[id, &path]),
+    })
 }
 
 /// Commands, the first ones by name.
@@ -188,4 +199,28 @@ fn named_commands(language: MessageLanguage, commands: &[String]) -> String {
         names.push_str(&phrases::MORE_COMMANDS.with(language, &[&more.to_string()]));
     }
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use moai_pipeline::state::{PipelineKind, PlanApprover};
+
+    #[test]
+    fn an_approved_plan_without_additions_is_not_to_be_changed_after_a_no() {
+        let (id, goal) = ("pipeline-1".to_owned(), "parts".to_owned());
+        let new = PipelineState::begin(id, PipelineKind::Small, goal, "SPEC-A-001".into(), 1);
+        let plan = declined(&new, &[], &[], None);
+        assert!(plan.is_some_and(|text| text.contains("change the plan")));
+        let text = "### [ ] TODO 1: one\n- [A] `x`\n".to_owned();
+        let approved = Some(ApprovedPlan::new(text, 1, PlanApprover::Person));
+        let state = PipelineState { approved, ..new };
+        assert_eq!(declined(&state, &[], &[], Some("no")), None);
+        let documents = ["spec.md".to_owned()];
+        let told = declined(&state, &[], &documents, None).expect("a text");
+        assert!(told.contains("spec.md") && !told.contains("change the plan"), "{told}");
+        let part = UnapprovedPart { name: "TODO-2".to_owned(), line: 3 };
+        let told = declined(&state, &[part], &documents, None).expect("a text");
+        assert!(told.contains("TODO-2"), "{told}");
+    }
 }

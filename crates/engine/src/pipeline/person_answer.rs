@@ -8,6 +8,7 @@ use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_elsewhere::active_loop_anywhere;
 use crate::loops::{loop_files, loop_resume};
 use crate::pipeline::pipeline_of_loop::pipeline_of_loop;
+use crate::pipeline::plan_documents::unapproved_documents;
 use moai_host::store::loops::LoopQuery;
 use moai_loops::control::NewLimits;
 use moai_loops::state::{PauseReason, Status};
@@ -19,7 +20,7 @@ use moai_protocol::hook::{ChosenAnswer, HookOutput};
 use moai_report::person_questions as words;
 use moai_report::person_questions::AskedQuestion;
 use moai_report::pipeline::has_ended;
-use moai_report::plan_approval::{additions_declined, plan_declined};
+use moai_report::plan_approval::declined;
 
 pub(super) async fn answer_by_command(
     call: &PipelineCall<'_>,
@@ -156,7 +157,7 @@ pub(crate) async fn note_chosen(call: &HookCall<'_>) -> HookOutput {
 }
 
 /// Records that the user does not approve the plan as it is. For the agent: what to change, in the words
-/// that the user typed, if any; in an approved plan, its additions.
+/// that the user typed, if any; in an approved plan, its additions or changed documents.
 async fn decline(
     pipeline: &PipelineCall<'_>,
     state: &PipelineState,
@@ -168,8 +169,8 @@ async fn decline(
     if let Err(error) = pipeline.save(state, &next).await {
         tracing::warn!(error, id = state.id, "the user's answer about a plan was not saved");
     }
-    let has_additions = state.approved.is_some() && !parts.is_empty();
-    Some(if has_additions { additions_declined(state, &parts) } else { plan_declined(state, wish) })
+    let documents = unapproved_documents(&pipeline.project, state).await;
+    declined(state, &parts, &documents, wish)
 }
 
 /// The question of the pipeline that the host showed, and whether the user agreed.

@@ -21,6 +21,9 @@ phrases!(APPROVALS {
     ADDITIONS_DECLINED:
         "[moai-ralph] pipeline {0}: the user does not approve the plan as it is, and these parts are still not approved: {1}. Change or remove them in {2} as the user wishes, and go on.",
         "[moai-ralph] 파이프라인 {0}: 사용자가 지금의 계획을 승인하지 않았습니다. 승인되지 않은 부분: {1}. {2}에서 사용자의 뜻대로 그 부분을 고치거나 지우고 계속 진행하세요.";
+    DOCUMENTS_DECLINED:
+        "[moai-ralph] pipeline {0}: the user does not approve these documents as they are now: {1}. Restore them, or change them as the user wishes and ask again.",
+        "[moai-ralph] 파이프라인 {0}: 사용자가 다음 문서의 지금 내용을 승인하지 않았습니다: {1}. 되돌리거나 사용자의 뜻대로 고친 뒤 다시 물으세요.";
     APPROVAL_SUBJECT: "pipeline approve of {0} (version {1})", "계획 {0}(버전 {1})의 승인(pipeline approve)";
     ANSWER_SUBJECT: "pipeline answer {0} {1}", "{0}에 대한 답 {1}(pipeline answer)";
     SHELL_OF_AGENT:
