@@ -73,7 +73,7 @@ pub(crate) fn confirm(
     let code = new_code();
     let asked = format!("{question}{}", words::code_question(language, &code));
     if !engine.ledger().code_questions.ask(&question, &terminal, code) {
-        return refused("too many questions are open at terminals; try again in a few minutes");
+        return refused(words::too_many_questions(language));
     }
     match callers::write_to_terminal(&terminal, &asked) {
         Ok(()) => Err(CommandReply { needs_code: true, code: REFUSED, ..CommandReply::default() }),

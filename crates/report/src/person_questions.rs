@@ -198,6 +198,18 @@ pub fn code_is_wrong(language: MessageLanguage) -> &'static str {
     approvals::CODE_IS_WRONG.text_in(language)
 }
 
+/// Why a command for a person asks nothing now.
+#[must_use]
+pub fn too_many_questions(language: MessageLanguage) -> &'static str {
+    approvals::TOO_MANY_QUESTIONS.text_in(language)
+}
+
+/// `loop refreeze` at a terminal, for its question.
+#[must_use]
+pub fn refreeze_subject(language: MessageLanguage, loop_id: &str) -> String {
+    approvals::REFREEZE_SUBJECT.with(language, &[loop_id])
+}
+
 /// The command at a terminal that approves a plan, for its question.
 #[must_use]
 pub fn approval_subject(state: &PipelineState, version: &str) -> String {

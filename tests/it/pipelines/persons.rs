@@ -354,6 +354,9 @@ fn a_terminal_asks_in_the_language_of_the_goal() {
     assert_eq!(output.code, 0, "{output:#?}");
     assert!(output.stderr.contains("의 승인(pipeline approve)"), "{output:#?}");
     assert!(!output.stderr.contains("to accept"), "{output:#?}");
+    let output = terminal::with_code(&sandbox, &["loop", "refreeze", "--now"]);
+    assert_eq!(output.code, 0, "{output:#?}");
+    assert!(output.stderr.contains("검사 재고정(loop refreeze)"), "{output:#?}");
 }
 
 #[test]

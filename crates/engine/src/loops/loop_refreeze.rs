@@ -20,6 +20,7 @@ use moai_protocol::documents::json_text;
 use moai_report::checks_report::{
     RefreezeReport, refreeze_document, refreeze_preview, refreeze_text,
 };
+use moai_report::person_questions::refreeze_subject;
 use moai_report::pipeline_exam::refreeze_after_resume;
 
 pub(crate) async fn handle(
@@ -48,12 +49,12 @@ pub(crate) async fn handle(
              loop pause), or add --now",
         );
     }
-    let subject = format!("loop refreeze of {}", state.id);
+    let language = state.language();
+    let subject = refreeze_subject(language, &state.id);
     let accepted = match accepted_lines(engine, &project, &state).await {
         Ok(accepted) => accepted,
         Err(error) => return refused(&error),
     };
-    let language = state.language();
     let acceptance = Acceptance { language, subject: &subject, accepted: &accepted };
     if let Err(reply) = person::confirm(engine, caller, &acceptance, code.as_deref()) {
         return reply;

@@ -26,6 +26,7 @@ phrases!(APPROVALS {
         "[moai-ralph] 파이프라인 {0}: 사용자가 다음 문서의 지금 내용을 승인하지 않았습니다: {1}. 되돌리거나 사용자의 뜻대로 고친 뒤 다시 물으세요.";
     APPROVAL_SUBJECT: "pipeline approve of {0} (version {1})", "계획 {0}(버전 {1})의 승인(pipeline approve)";
     ANSWER_SUBJECT: "pipeline answer {0} {1}", "{0}에 대한 답 {1}(pipeline answer)";
+    REFREEZE_SUBJECT: "loop refreeze of {0}", "루프 {0}의 검사 재고정(loop refreeze)";
     SHELL_OF_AGENT:
         "{0} is for a person: an agent started this shell",
         "{0}: 사람만 할 수 있습니다. 에이전트가 연 셸입니다";
@@ -36,6 +37,9 @@ phrases!(APPROVALS {
         "{0} is for a person: stdin is not a terminal",
         "{0}: 사람만 할 수 있습니다. 표준 입력이 터미널이 아닙니다";
     CODE_QUESTION: "Type {0} to accept: ", "수락하려면 코드를 입력하세요({0}): ";
+    TOO_MANY_QUESTIONS:
+        "too many questions are open at terminals; try again in a few minutes",
+        "터미널에 열린 질문이 너무 많습니다. 몇 분 뒤에 다시 시도하세요";
     CODE_IS_WRONG:
         "this is not the code that was shown, or what it accepts has changed since; nothing is accepted",
         "보여 드린 코드가 아니거나 그 뒤에 수락할 내용이 바뀌어 아무것도 수락하지 않았습니다";
