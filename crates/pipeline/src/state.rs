@@ -336,9 +336,13 @@ pub struct PipelineState {
     /// Changes of what its frozen checks say, oldest first.
     #[serde(default)]
     pub check_overrides: Vec<CheckOverride>,
-    /// Changes of tests that the guard only warned about at the last Stop that it measured, one line each.
+    /// The first changes of tests that the guard only warned about at the last Stop that it measured, one line
+    /// each.
     #[serde(default)]
     pub test_warnings: Vec<String>,
+    /// Number of all these changes.
+    #[serde(default)]
+    pub test_warnings_total: usize,
     /// Number of holds of each worker for its report, by the host's id of the agent.
     #[serde(default)]
     pub worker_holds: BTreeMap<String, u32>,
@@ -468,6 +472,7 @@ impl PipelineState {
             shell_writes: Vec::new(),
             check_overrides: Vec::new(),
             test_warnings: Vec::new(),
+            test_warnings_total: 0,
             worker_holds: BTreeMap::new(),
             plan_holds: 0,
             human_answers: BTreeMap::new(),

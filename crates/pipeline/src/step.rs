@@ -38,7 +38,8 @@ use crate::worktrees::{TodoWorktree, WorktreeEnding};
 use moai_base::foreign_text::one_line;
 use moai_base::limits::{
     BOX_CORRECTIONS_MAX, GATE_ROUNDS_MAX, PASS_COUNTS_MAX, PLAN_FAULT_HOLDS_MAX, PLAN_HOLDS_MAX,
-    QUESTION_HOLDS_MAX, SHELL_WRITES_KEPT_MAX, TODO_FAILURE_CHARS_MAX, UNMEASURED_BLOCKS_MAX,
+    QUESTION_HOLDS_MAX, SHELL_WRITES_KEPT_MAX, TEST_WARNINGS_MAX, TODO_FAILURE_CHARS_MAX,
+    UNMEASURED_BLOCKS_MAX,
 };
 
 /// The result of the engine's own run of a command.
@@ -372,7 +373,8 @@ fn measure_work(
 ) -> Vec<PipelineDecision> {
     next.has_work |= reading.has_work;
     if let Some(warnings) = &reading.test_warnings {
-        next.test_warnings.clone_from(warnings);
+        next.test_warnings_total = warnings.len();
+        next.test_warnings = warnings.iter().take(TEST_WARNINGS_MAX).cloned().collect();
     }
     let Some(approved) = next.approved.clone() else { return Vec::new() };
     let agreed = approved.document();
@@ -688,4 +690,23 @@ fn end(next: &mut PipelineState, ending: LoopEnding) -> Vec<PipelineDecision> {
     next.moved = None;
     next.phase = PipelinePhase::Ended;
     Vec::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::approved_plan;
+
+    #[test]
+    fn warnings_about_tests_are_kept_up_to_a_bound_and_counted() {
+        let state = approved_plan("# PLAN: a\n\n### [ ] TODO 1: one\n- [A] `check 1`\n");
+        let warnings = vec!["a.py:1 x".to_owned(); TEST_WARNINGS_MAX + 3];
+        let reading = WorkReading { test_warnings: Some(warnings), ..WorkReading::default() };
+        let (next, _) = step(&state, PipelineEvent::WorkMeasured(reading), 2);
+        let counts = (next.test_warnings.len(), next.test_warnings_total);
+        assert_eq!(counts, (TEST_WARNINGS_MAX, TEST_WARNINGS_MAX + 3));
+        let unguarded = WorkReading::default();
+        let (next, _) = step(&next, PipelineEvent::WorkMeasured(unguarded), 3);
+        assert_eq!(next.test_warnings_total, TEST_WARNINGS_MAX + 3);
+    }
 }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use crate::pipeline::language;
 use crate::wording::endings as phrases;
+use crate::wording::pipelines as course;
 use crate::wording::statuses as labels;
 use crate::wording::{BilingualPhrase, ITERATIONS};
 use moai_base::foreign_text::one_line;
@@ -211,8 +212,17 @@ fn untouched(state: &PipelineState) -> Option<String> {
 
 /// A sentence about changes of tests that the guard only warns about.
 fn test_warnings(state: &PipelineState) -> Option<String> {
-    let named = one_line(&state.test_warnings.join("; "), LINE_CHARS_MAX);
+    let mut named = one_line(&state.test_warnings.join("; "), LINE_CHARS_MAX);
+    if let Some(more) = more_test_warnings(state) {
+        named.extend(["; ", &more]);
+    }
     (!named.is_empty()).then(|| phrases::TEST_WARNINGS.with(language(state), &[&named]))
+}
+
+/// How many more such changes there are than the state keeps, as a fragment.
+pub(crate) fn more_test_warnings(state: &PipelineState) -> Option<String> {
+    let more = state.test_warnings_total.saturating_sub(state.test_warnings.len());
+    (more > 0).then(|| course::MORE_FAULTS.with(language(state), &[&more.to_string()]))
 }
 
 /// What the user can do next, as a sentence.

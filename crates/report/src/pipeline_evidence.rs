@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::pipeline::language;
+use crate::pipeline_end::more_test_warnings;
 use crate::pipeline_end::{end_note, passed_todos};
 use crate::pipeline_status::scenario_words;
 use crate::wording::statuses as phrases;
@@ -197,6 +198,9 @@ fn push_test_warnings(text: &mut String, state: &PipelineState) {
     }
     for warning in &state.test_warnings {
         let _ = writeln!(text, "    {}", one_line(warning, REASON_LINE_CHARS_MAX));
+    }
+    if let Some(more) = more_test_warnings(state) {
+        let _ = writeln!(text, "    {more}");
     }
 }
 

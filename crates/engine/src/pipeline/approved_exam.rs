@@ -8,7 +8,6 @@ use crate::guard::guard_run::run_loop_guard;
 use crate::project::Project;
 use moai_base::evidence::Evidence;
 use moai_base::finding::{Finding, Severity};
-use moai_base::limits::TEST_WARNINGS_MAX;
 use moai_host::store::StoreError;
 use moai_loops::charter::Charter;
 use moai_loops::exam::{AttributedDifferences, ExamDifference, ExamRole, TOUCHED};
@@ -81,8 +80,8 @@ pub(super) fn weakening_lines(findings: &[Finding]) -> Vec<String> {
     errors.map(|it| format!("{} (guard({}): {})", it.path, it.code, it.message)).collect()
 }
 
-/// Changed expectations and other changes of tests that the guard only warns about, one line each without the
-/// remedy; `None` if it did not run.
+/// Changed expectations and other changes of tests that the guard only warns about, one line each; `None` if it
+/// did not run.
 pub(super) fn test_warnings(evidence: &Evidence) -> Option<Vec<String>> {
     let guard = evidence.readings.iter().find(|reading| reading.sensor == moai_guard::SENSOR);
     guard.filter(|reading| reading.gap.is_none())?;
@@ -92,10 +91,16 @@ pub(super) fn test_warnings(evidence: &Evidence) -> Option<Vec<String>> {
             && TEST_CODES.contains(&it.code.as_str())
     });
     let lines = warnings.map(|it| {
-        let problem = it.message.rsplit_once("; ").map_or(it.message.as_str(), |(first, _)| first);
-        format!("{}:{} {problem}", it.path, it.range.start.line + 1)
+        format!("{}:{} {}", it.path, it.range.start.line + 1, without_remedy(&it.message))
     });
-    Some(lines.take(TEST_WARNINGS_MAX).collect())
+    Some(lines.collect())
+}
+
+/// The problem that a message names. One with a quotation in its last part stays whole, because a quoted code
+/// may have a semicolon itself.
+fn without_remedy(message: &str) -> &str {
+    let parts = message.rsplit_once("; ").filter(|(_, remedy)| !remedy.contains('`'));
+    parts.map_or(message, |(problem, _)| problem)
 }
 
 async fn changes(engine: &Engine, project: &Project, charter: &Charter) -> AttributedDifferences {
@@ -111,4 +116,22 @@ async fn changes(engine: &Engine, project: &Project, charter: &Charter) -> Attri
 fn lines_of(differences: &[ExamDifference]) -> Vec<String> {
     let errors = differences.iter().filter(|one| one.severity() == Some(Severity::Error));
     errors.filter(|one| !is_of_sensors(one)).map(ExamDifference::line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_remedy;
+
+    #[test]
+    fn a_quoted_code_stays_whole_without_the_remedy() {
+        for (message, problem) in [
+            ("test `a` asserts less; restore it", "test `a` asserts less"),
+            ("test `a` runs `x; y` no more; restore it", "test `a` runs `x; y` no more"),
+            ("test `a` runs `x; y`", "test `a` runs `x; y`"),
+            ("`a` is replaced; mock `b` instead", "`a` is replaced; mock `b` instead"),
+            ("it is skipped", "it is skipped"),
+        ] {
+            assert_eq!(without_remedy(message), problem);
+        }
+    }
 }

@@ -329,3 +329,16 @@ fn the_status_shows_why_and_what_is_next() {
     assert!(lines.contains("\n  next: `/moai-ralph:pipeline-resume`"), "{lines}");
     assert_eq!(end_lines(&half()), "");
 }
+
+#[test]
+fn warnings_about_tests_that_are_not_named_are_counted() {
+    let warnings = |total| PipelineState {
+        test_warnings: vec!["a.py:1 x".to_owned()],
+        test_warnings_total: total,
+        ..begun(PipelineKind::Small)
+    };
+    let all = test_warnings(&warnings(1)).expect("a sentence");
+    assert!(all.ends_with(": a.py:1 x."), "{all}");
+    let first = test_warnings(&warnings(3)).expect("a sentence");
+    assert!(first.ends_with(": a.py:1 x; and 2 more."), "{first}");
+}
