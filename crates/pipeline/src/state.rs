@@ -252,6 +252,20 @@ pub struct LoopMove {
     pub to: Option<String>,
 }
 
+impl LoopMove {
+    /// The rest once this session has read that the loop was moved to it.
+    #[must_use]
+    pub fn without_arrival(self, session: &str) -> Self {
+        Self { to: self.to.filter(|to| to != session), ..self }
+    }
+
+    /// The rest once this session has read that the loop was moved away from it.
+    #[must_use]
+    pub fn without_departure(self, session: &str) -> Self {
+        Self { from: self.from.filter(|from| from != session), ..self }
+    }
+}
+
 /// The verdict of a discovery that a person decides about.
 pub const ASKS_THE_USER: &str = "ask the user";
 
@@ -591,5 +605,19 @@ impl PipelineState {
     #[must_use]
     pub fn passed_todos(&self) -> usize {
         self.todos.values().filter(|it| it.has_passed).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LoopMove;
+
+    #[test]
+    fn a_session_that_reads_where_its_loop_is_has_not_read_about_another_move() {
+        let moved = LoopMove { from: Some("a".to_owned()), to: Some("b".to_owned()) };
+        assert_eq!(moved.clone().without_arrival("a"), moved);
+        let read = moved.clone().without_arrival("b");
+        assert_eq!(read, LoopMove { from: Some("a".to_owned()), to: None });
+        assert_eq!(read.without_departure("a"), LoopMove::default());
     }
 }

@@ -7,7 +7,9 @@ use crate::engine::{Engine, measure_blocking, now_ms};
 use crate::ledger::host_sessions::HookSender;
 use crate::ledger::{DeferredReport, PendingStart, SessionAgent};
 use crate::loops::loop_elsewhere::active_loop_anywhere;
-use crate::pipeline::pipeline_of_loop::{UnreadMove, instructions_of_loop, take_move, take_untold};
+use crate::pipeline::pipeline_of_loop::{
+    UnreadMove, instructions_of_loop, note_arrival, take_move, take_untold,
+};
 use crate::project::Project;
 use crate::recall::RecalledText;
 use crate::recall::delivery::DeliveredRecall;
@@ -163,7 +165,7 @@ async fn start_text(call: &HookCall<'_>) -> Option<EditText> {
         PendingStart::Text(text) => return Some(text),
         PendingStart::OfLoop { more } => more,
     };
-    take_move(engine, project, &input.session_id).await;
+    note_arrival(engine, project, &input.session_id).await;
     let (project, state) = active_loop_anywhere(engine, caller, project, &input.session_id).await?;
     let text = instructions_of_loop(engine, &project, &state).await;
     let text = if more.is_empty() { text } else { format!("{text}\n{more}") };

@@ -4,7 +4,7 @@
 use crate::hooks::hook_call::{HookAnswer, HookCall, with_deferred_reports};
 use crate::ledger::PendingStart;
 use crate::loops::lost_loops;
-use crate::pipeline::pipeline_of_loop::{instructions_of_loop, take_move};
+use crate::pipeline::pipeline_of_loop::{instructions_of_loop, note_arrival};
 use crate::recall::RecalledText;
 use crate::recall::session_record::record_for;
 use moai_host::store::loops::LoopQuery;
@@ -29,7 +29,7 @@ async fn loop_text(call: &HookCall<'_>) -> Option<EditText> {
         // The answer says it already.
         Ok(Some(_)) if is_told(call) => None,
         Ok(Some(state)) => {
-            take_move(call.engine, project, session).await;
+            note_arrival(call.engine, project, session).await;
             let text = instructions_of_loop(call.engine, project, &state).await;
             Some(EditText::agent_only(text))
         }

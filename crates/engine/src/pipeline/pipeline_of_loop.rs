@@ -160,19 +160,36 @@ pub(crate) async fn take_move(
     project: &Project,
     session: &str,
 ) -> Option<UnreadMove> {
+    take_parts(engine, project, session, |moved| {
+        moved.without_arrival(session).without_departure(session)
+    })
+    .await
+}
+
+/// Notes that a session reads the instructions of the loop that was moved to it. A move away from it stays
+/// unread.
+pub(crate) async fn note_arrival(engine: &Engine, project: &Project, session: &str) {
+    take_parts(engine, project, session, |moved| moved.without_arrival(session)).await;
+}
+
+/// Takes the part of an unread move that `read` removes.
+async fn take_parts(
+    engine: &Engine,
+    project: &Project,
+    session: &str,
+    read: impl Fn(LoopMove) -> LoopMove,
+) -> Option<UnreadMove> {
     if !project.key.database(&engine.dirs.state).exists() {
         return None;
     }
     let (store, key, root) = (&engine.store, &project.key, &project.root);
     let found = store.find_pipeline(key, root, PipelineQuery::Latest).await.ok().flatten()?;
     let moved = found.moved.clone()?;
-    let is_here = moved.to.as_deref() == Some(session);
-    let is_away = moved.from.as_deref() == Some(session);
-    if !is_here && !is_away {
+    let left = read(moved.clone());
+    if left == moved {
         return None;
     }
-    let LoopMove { from, to } = moved;
-    let left = LoopMove { from: from.filter(|_| !is_away), to: to.filter(|_| !is_here) };
+    let is_here = left.to != moved.to;
     let moved = Some(left).filter(|left| *left != LoopMove::default());
     let read = PipelineState { moved, ..found.clone() };
     let saved = store.advance_pipeline(key, &found, read).await;
