@@ -100,7 +100,7 @@ fn poll_files(
     let disk = &ledger.root(root).disk;
     let (before, outside_before) = (disk.stamps(), disk.outside());
     drop(ledger);
-    let now = files::stamp_files(root, &walk.names);
+    let now = files::stamp_sources(root, &walk.names);
     let changes = match &before {
         Some(before) => disk_changes(before, &now),
         None => now.keys().map(|path| (path.clone(), DiskChange::Changed)).collect(),

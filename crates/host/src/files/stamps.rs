@@ -105,19 +105,37 @@ impl FileStamp {
     }
 }
 
-/// The stamps of existing files below the root, after [`await_tick`]; that of a link changes with its target
-/// too, which need not be below the root. Many are taken on all processors.
+/// The stamps of existing files below the root, after [`await_tick`]; that of a link is its own. Many are taken
+/// on all processors.
 #[must_use]
 pub fn stamp_files(root: &Path, files: &[RelPath]) -> BTreeMap<RelPath, FileStamp> {
+    stamp_all(root, files, LinkStamps::Own)
+}
+
+/// Like [`stamp_files`], for a program that reads the files: the stamp of a link changes with its target too,
+/// which need not be below the root.
+#[must_use]
+pub fn stamp_sources(root: &Path, files: &[RelPath]) -> BTreeMap<RelPath, FileStamp> {
+    stamp_all(root, files, LinkStamps::WithTargets)
+}
+
+/// The stamps of symbolic links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LinkStamps {
+    Own,
+    WithTargets,
+}
+
+fn stamp_all(root: &Path, files: &[RelPath], links: LinkStamps) -> BTreeMap<RelPath, FileStamp> {
     let threads = available_parallelism().map_or(1, NonZero::get);
     let share = files.len().div_ceil(threads).max(SERIAL_STAMPS_MAX);
     let stamps: BTreeMap<RelPath, FileStamp> = if files.len() <= share {
-        stamp_share(root, files).into_iter().collect()
+        stamp_share(root, files, links).into_iter().collect()
     } else {
         std::thread::scope(|scope| {
             let shares = files.chunks(share);
             let threads: Vec<_> =
-                shares.map(|files| scope.spawn(|| stamp_share(root, files))).collect();
+                shares.map(|files| scope.spawn(move || stamp_share(root, files, links))).collect();
             let joined = threads.into_iter().map(ScopedJoinHandle::join);
             joined.flat_map(|stamps| stamps.expect("stamping does not panic")).collect()
         })
@@ -126,7 +144,7 @@ pub fn stamp_files(root: &Path, files: &[RelPath]) -> BTreeMap<RelPath, FileStam
     stamps
 }
 
-fn stamp_share(root: &Path, files: &[RelPath]) -> Vec<(RelPath, FileStamp)> {
+fn stamp_share(root: &Path, files: &[RelPath], links: LinkStamps) -> Vec<(RelPath, FileStamp)> {
     let mut stamps = Vec::with_capacity(files.len());
     let mut open: Option<OpenFolder<'_>> = None;
     for file in files {
@@ -137,7 +155,8 @@ fn stamp_share(root: &Path, files: &[RelPath]) -> Vec<(RelPath, FileStamp)> {
         let Some(OpenFolder { descriptor, .. }) = &open else { continue };
         let Ok(stat) = statat(descriptor, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
         let mut stamp = FileStamp::of_stat(&stat);
-        if FileType::from_raw_mode(stat.st_mode).is_symlink()
+        if links == LinkStamps::WithTargets
+            && FileType::from_raw_mode(stat.st_mode).is_symlink()
             && let Ok(target) = statat(descriptor, name, AtFlags::empty())
         {
             stamp = stamp.through_link(&FileStamp::of_stat(&target));
@@ -314,16 +333,18 @@ mod tests {
             let _ = std::fs::remove_file(link.under(root.path()));
             std::os::unix::fs::symlink(outside.path().join(name), link.under(root.path())).unwrap();
         };
-        let look = || stamp_files(root.path(), std::slice::from_ref(&link)).get(&link).copied();
+        let look = || stamp_sources(root.path(), std::slice::from_ref(&link)).get(&link).copied();
+        let own = || stamp_files(root.path(), std::slice::from_ref(&link)).get(&link).copied();
         for name in ["one", "two"] {
             std::fs::write(outside.path().join(name), "x").unwrap();
         }
         point_to("one");
-        let first = look();
+        let (first, first_own) = (look(), own());
         assert!(first.is_some() && look() == first);
         std::fs::write(outside.path().join("one"), "y").unwrap();
         let rewritten = look();
         assert_ne!(rewritten, first);
+        assert_eq!(own(), first_own);
         point_to("two");
         assert_ne!(look(), rewritten);
         std::fs::remove_file(outside.path().join("two")).unwrap();
