@@ -231,7 +231,7 @@ impl FolderListings {
         ControlFlow::Continue(())
     }
 
-    /// Ends a walk before its end; the listings stay.
+    /// Ends a walk early; the next one uses the listings read so far.
     fn end(
         &mut self,
         open: Vec<OpenListing>,
