@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::mem;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::Duration;
 
 use moai_base::hash::ContentHash;
@@ -31,7 +30,7 @@ pub fn run_worker() -> u8 {
 
 /// Lets workers parse and scan for this process from now on.
 pub(crate) fn start() {
-    let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let cores = moai_host::processors::processor_count();
     use_workers(Box::new(WorkerPool {
         count_max: cores + SPARE_SCAN_WORKERS,
         state: Mutex::default(),

@@ -11,6 +11,7 @@ pub mod ipc;
 pub mod memory;
 pub mod models;
 pub mod processes;
+pub mod processors;
 pub mod programs;
 pub mod protected_places;
 pub mod registrations;

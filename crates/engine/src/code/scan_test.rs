@@ -147,7 +147,7 @@ fn unknown_rule_failure(rule: String) -> TrialFailure {
 /// Tests all rules on all cores and returns the results in the order of the rules.
 fn run(progress: &WorkProgress, rules: &[RuleTrial], sources: &RuleSources) -> Vec<TrialFailure> {
     progress.expect(rules.len());
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let cores = moai_host::processors::processor_count();
     let next = AtomicUsize::new(0);
     let share = || {
         let mut failures = Vec::new();

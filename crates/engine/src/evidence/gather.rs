@@ -187,7 +187,7 @@ fn scan_in_parallel(
     snapshots: &[Snapshot],
     one: &(dyn Fn(&Snapshot) -> Option<(SensorResult, bool)> + Sync),
 ) -> Vec<(SensorResult, bool)> {
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let threads = moai_host::processors::processor_count();
     let share = snapshots.len().div_ceil(threads).max(1);
     std::thread::scope(|scope| {
         let shares: Vec<_> = snapshots

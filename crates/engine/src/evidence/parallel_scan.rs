@@ -49,7 +49,7 @@ pub(crate) struct ScanResults {
 /// Scans files, on all cores.
 pub(crate) fn scan_files(task: ScanTask<'_>, files: &[RelPath]) -> ScanResults {
     task.progress.expect(files.len());
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let cores = moai_host::processors::processor_count();
     let (next, root) = (AtomicUsize::new(0), files::RootReader::open(task.root));
     let slow = SlowFileTime::default();
     // Every thread takes the next file, so that a few large files do not leave the other threads idle. The

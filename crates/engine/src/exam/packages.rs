@@ -224,7 +224,7 @@ impl PackageWalk<'_> {
             self.folder(&folder, false, &mut look, &mut open);
         }
         let open = Vec::from(open);
-        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let threads = moai_host::processors::processor_count();
         let looks = std::thread::scope(|scope| {
             let shares = open.chunks(open.len().div_ceil(threads).max(1));
             let walks: Vec<_> = shares.map(|share| scope.spawn(|| self.in_depth(share))).collect();

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use super::canonical;
 use super::snapshot::{RootReader, Snapshot};
+use crate::processors::processor_count;
 use moai_base::evidence::SkippedFile;
 use moai_base::path::RelPath;
 
@@ -26,7 +27,7 @@ pub fn search_files<T: Send>(
     deadline: Instant,
     visit: &(dyn Fn(&str) -> Option<T> + Sync),
 ) -> FileMatches<T> {
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let threads = processor_count();
     let share = files.len().div_ceil(threads).max(1);
     let reader = &RootReader::open(&canonical(root));
     let search_share = |share: &[RelPath]| {
@@ -64,7 +65,7 @@ pub fn fold_files<A: Default + Send>(
     deadline: Instant,
     visit: &(dyn Fn(&mut A, Result<Snapshot, SkippedFile>) + Sync),
 ) -> Vec<A> {
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let threads = processor_count();
     let reader = &RootReader::open(&canonical(root));
     let fold_share = |share: &[RelPath]| {
         let mut value = A::default();
