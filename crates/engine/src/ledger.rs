@@ -189,8 +189,8 @@ impl EngineLedger {
 
     /// Records that a session wrote these bytes with a reported tool call, so that its own hook reports
     /// on them.
-    pub(crate) fn record_tool_write(&mut self, session: &str, root: &Path, snapshot: &Snapshot) {
-        self.root(root).disk.set_writer(&snapshot.path, session, snapshot.hash);
+    pub(crate) fn record_tool_write(&mut self, root: &Path, snapshot: &Snapshot) {
+        self.root(root).disk.set_tool_write(&snapshot.path, snapshot.hash);
         self.texts.keep(root, &snapshot.path, Arc::clone(&snapshot.text));
     }
 

@@ -43,6 +43,8 @@ pub(crate) struct Project {
     pub(crate) root: PathBuf,
     pub(crate) config: Config,
     pub(crate) workspace: ServerContext,
+    /// The catalogue of all sessions: their PATHs may lead to different servers, and they share the polls.
+    pub(crate) watched_catalogue: Arc<Catalogue>,
     pub(crate) trust: ProjectTrust,
     /// The servers that the project's files describe: the last file by server id.
     pub(crate) described_servers: BTreeMap<String, &'static str>,
@@ -145,9 +147,11 @@ impl Project {
             }
         };
         let catalogue = catalogue.entries.with_user_options(&config.overrides());
-        let workspace = ServerContext::new(root.clone(), env, Arc::new(catalogue), programs);
+        let catalogue = Arc::new(catalogue);
+        let watched_catalogue = Arc::clone(&catalogue);
+        let workspace = ServerContext::new(root.clone(), env, catalogue, programs);
         let rules = project_rules::load_rules(engine, &root, &config);
-        Self { root, config, workspace, trust, described_servers, key, rules }
+        Self { root, config, workspace, watched_catalogue, trust, described_servers, key, rules }
     }
 
     /// Removes the optional languages without an installed server, because a missing YAML server must
@@ -214,14 +218,16 @@ impl Project {
         entry.is_some_and(|(_, language, _)| !language.auxiliary)
     }
 
-    /// True if a change of this file on disk can change the results of a language server or of the scan.
+    /// True if a change of this file on disk can change the results of a language server or of the scan of any
+    /// session: a server that this one lacks may be on the PATH of another.
     pub(crate) fn is_watched(&self, path: &RelPath) -> bool {
         let name = path.as_str().rsplit('/').next().unwrap_or_default();
-        let catalogue = &self.workspace.catalogue;
+        let catalogue = &self.watched_catalogue;
         if name.starts_with('.') {
             return catalogue.is_hidden_configuration(name);
         }
-        self.has_sensor(path)
+        catalogue.language_of(path).is_some()
+            || self.rules.handles(path)
             || catalogue.is_marker(name)
             // Configuration of TypeScript and pyright, and modules that are data.
             || path.extension().as_deref() == Some("json")
@@ -341,4 +347,20 @@ fn option_layer(path: &Path, is_trusted: bool) -> Result<Option<OptionFile>, Str
     let text = read_option_file(path)?;
     let name = path.display().to_string();
     Ok(text.map(|text| OptionFile { name, text, is_trusted, is_of_user: false }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_project::TestProject;
+
+    #[tokio::test]
+    async fn a_file_of_a_language_whose_server_is_missing_is_watched() {
+        let project = TestProject::new();
+        let loaded = Project::load(&project.engine, &project.caller(&project.root())).unwrap();
+        for name in ["a.yaml", "b.css"] {
+            let path = RelPath::parse(name).unwrap();
+            assert!(loaded.is_watched(&path) && !loaded.has_sensor(&path), "{name}");
+        }
+    }
 }

@@ -35,7 +35,7 @@ pub use private::{
 };
 pub use search::{FileMatches, fold_files, search_files};
 pub use snapshot::{RootReader, Snapshot, read_snapshot, snapshot_of_bytes};
-pub use stamps::{FileStamp, await_tick, stamp_file, stamp_files, stamp_sources};
+pub use stamps::{FileStamp, await_tick, stamp_file, stamp_files, stamp_source, stamp_sources};
 pub use tail::{TailChunk, TailPosition, read_tail};
 pub use walk::{
     FileWalk, files_of_sizes, is_marked_project, is_real_path, is_unbounded, links_to_outside,

@@ -8,3 +8,5 @@ pub const FILE_TIME_TICK_NS_MIN: i128 = 900_000;
 pub const COARSE_TIME_NS_MAX: i128 = 2_000_000_000;
 /// Longest time between the last write of a file and the rename that puts it in its place.
 pub const FILE_WRITE_MS_MAX: u64 = 1_000;
+/// Largest file that polls on such a file system hash, in bytes.
+pub const COARSE_HASHED_BYTES_MAX: u64 = 4_000_000;

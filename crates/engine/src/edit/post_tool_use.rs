@@ -138,7 +138,7 @@ async fn begin_feedback(
     if edit.is_already_reported().await {
         return EditOutcome::Answered(None);
     }
-    engine.ledger().record_tool_write(&call.input.session_id, &project.root, &edit.snapshot);
+    engine.ledger().record_tool_write(&project.root, &edit.snapshot);
     let start = edit.impact_start();
     // First, so that the servers work during the rest.
     let servers = edit.start_servers();

@@ -48,7 +48,7 @@ struct UnannouncedPoll {
     changes: Vec<(PathBuf, DiskChange)>,
 }
 
-/// Polls the root; `None` after a panic. At the first poll everything counts as changed, because a server
+/// Polls the root; `None` after a panic or for lack of descriptors or memory. At the first poll everything counts as changed, because a server
 /// may still run from before this root was forgotten. Walk and stamps are one job, because hooks wait for them
 /// and each job costs a change of threads.
 async fn poll_disk(
@@ -60,7 +60,7 @@ async fn poll_disk(
     let (engine, project) = (Arc::clone(engine), project.clone());
     let polled = run_blocking(move || {
         let walk = walk_root(&project, &mut turn)?;
-        let changes = poll_files(&engine, &project, &walk, &reaches);
+        let changes = poll_files(&engine, &project, &walk, &reaches)?;
         Some(UnannouncedPoll { turn, changes })
     });
     polled.await.flatten()
@@ -79,7 +79,7 @@ fn walk_root(project: &Project, turn: &mut PollTurn) -> Option<NameWalk> {
         None => *is_shared.get_or_init(|| callers.are_waiting()),
     };
     let is_watched = |path: &RelPath| project.is_watched(path);
-    let (catalogue, rules) = (Arc::clone(&project.workspace.catalogue), Arc::clone(&project.rules));
+    let (catalogue, rules) = (Arc::clone(&project.watched_catalogue), Arc::clone(&project.rules));
     let filter = WatchFilter { catalogue, rules };
     let listings = turn.listings(filter.clone());
     let first_walk = listings.walk(&project.root, &is_watched, &is_superseded);
@@ -94,21 +94,21 @@ fn poll_files(
     project: &Project,
     walk: &NameWalk,
     reaches: &[ServerReach],
-) -> Vec<(PathBuf, DiskChange)> {
+) -> Option<Vec<(PathBuf, DiskChange)>> {
     let root = &project.root;
     let mut ledger = engine.ledger();
     let disk = &ledger.root(root).disk;
     let (before, outside_before) = (disk.stamps(), disk.outside());
     drop(ledger);
-    let now = files::stamp_sources(root, &walk.names);
+    let now = files::stamp_sources(root, &walk.names)?;
     let changes = match &before {
         Some(before) => disk_changes(before, &now),
         None => now.keys().map(|path| (path.clone(), DiskChange::Changed)).collect(),
     };
-    let (stamps, is_whole) = stamp_outside(project, reaches);
+    let stamps = stamp_outside(project, reaches);
     let started_ns = reaches.iter().map(|reach| reach.started_ns).min().unwrap_or_default();
     let outside_changes = outside_changes(&outside_before, &stamps, started_ns);
-    let limit = match (walk.is_whole, is_whole) {
+    let limit = match (walk.is_whole, stamps.is_whole) {
         (false, _) => Some(PollLimit::RootFiles),
         (true, false) => Some(PollLimit::OutsideFiles),
         (true, true) => None,
@@ -119,7 +119,7 @@ fn poll_files(
     // Freed here, without the lock of the ledger.
     drop((before, outside_before));
     let changes = changes.into_iter().map(|(path, change)| (path.under(root), change));
-    changes.chain(outside_changes).collect()
+    Some(changes.chain(outside_changes).collect())
 }
 
 async fn announce(engine: &Engine, project: &Project, poll: UnannouncedPoll) -> DiskEpoch {
@@ -297,7 +297,7 @@ async fn sort_unseen(
                 let mut ledger = engine.ledger();
                 ledger.session(&session).record_text(root, &snapshot);
                 // A deleted file that was restored is reported, because it affects its dependents.
-                let is_known = ledger.root(root).disk.has_writer(path, snapshot.hash)
+                let is_known = ledger.root(root).disk.is_tool_write(path, snapshot.hash)
                     || (!created.contains(path)
                         && ledger.root(root).is_verified(&file, snapshot.hash));
                 drop(ledger);

@@ -1,5 +1,5 @@
-//! One root's files on disk from poll to poll: when each changed, and which session is known to have
-//! written it. The number of the last poll that found a change is the root's epoch. Pure
+//! One root's files on disk from poll to poll: when each changed, and which bytes a session
+//! is known to have written. The number of the last poll that found a change is the root's epoch. Pure
 //! bookkeeping.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,8 +40,8 @@ pub(crate) struct DiskHistory {
     outside: Arc<OutsideStamps>,
     /// The limit that the last poll reached.
     limit: Option<PollLimit>,
-    /// Sessions that wrote a file with a reported tool call, and the bytes.
-    writers: BTreeMap<RelPath, (String, ContentHash)>,
+    /// The bytes that a session wrote to a file with a reported tool call.
+    tool_writes: BTreeMap<RelPath, ContentHash>,
 }
 
 /// The part of a poll that is outside the walk of the root.
@@ -134,7 +134,7 @@ impl DiskHistory {
                 DiskChange::Created => self.created_at.insert(path.clone(), self.epoch),
                 DiskChange::Deleted => {
                     // If the same bytes come back, another writer put them there.
-                    self.writers.remove(path);
+                    self.tool_writes.remove(path);
                     self.created_at.remove(path)
                 }
                 DiskChange::Changed => None,
@@ -194,14 +194,19 @@ impl DiskHistory {
         self.stamps.contains_key(path)
     }
 
-    /// Records that a session wrote a file and its own hook reports on it.
-    pub(crate) fn set_writer(&mut self, path: &RelPath, session: &str, hash: ContentHash) {
-        self.writers.insert(path.clone(), (session.to_owned(), hash));
+    /// Records that a session wrote these bytes to a file and its own hook reports on them.
+    pub(crate) fn set_tool_write(&mut self, path: &RelPath, hash: ContentHash) {
+        self.tool_writes.insert(path.clone(), hash);
     }
 
-    /// True if a session's own hook reports on these bytes.
-    pub(crate) fn has_writer(&self, path: &RelPath, hash: ContentHash) -> bool {
-        self.writers.get(path).is_some_and(|(_, written)| *written == hash)
+    /// True if a session's own hook reports on these bytes, which are in the file now. If they are others, another
+    /// program wrote them; it also writes the tool's bytes if they come back.
+    pub(crate) fn is_tool_write(&mut self, path: &RelPath, hash: ContentHash) -> bool {
+        let is_tool_write = self.tool_writes.get(path) == Some(&hash);
+        if !is_tool_write {
+            self.tool_writes.remove(path);
+        }
+        is_tool_write
     }
 }
 
@@ -313,5 +318,15 @@ mod tests {
         let many = tree.write(&[("a", "4444"), ("c", "1")]);
         assert!(tree.disk.others_changed_since(&a, many - 1));
         assert!(!tree.disk.others_changed_since(&a, many));
+    }
+    #[test]
+    fn bytes_that_come_back_after_others_are_not_a_tools() {
+        let mut disk = DiskHistory::default();
+        let path = RelPath::parse("a").expect("relative");
+        let hash = |text: &str| ContentHash::of_bytes(text.as_bytes());
+        disk.set_tool_write(&path, hash("1"));
+        assert!(disk.is_tool_write(&path, hash("1")) && disk.is_tool_write(&path, hash("1")));
+        assert!(!disk.is_tool_write(&path, hash("2")), "another program's");
+        assert!(!disk.is_tool_write(&path, hash("1")), "restored by another program");
     }
 }

@@ -14,6 +14,8 @@ pub(crate) struct OutsideStamps {
     pub(crate) files: BTreeMap<PathBuf, Option<FileStamp>>,
     /// The files and folders that servers registered for.
     pub(crate) watched: BTreeSet<PathBuf>,
+    /// False if some files were not stamped.
+    pub(crate) is_whole: bool,
 }
 
 impl OutsideStamps {
@@ -45,7 +47,7 @@ pub(crate) fn outside_changes(
     });
     let gone = before.files.iter().filter(|(file, stamp)| {
         let is_known = stamp.is_some() && !now.files.contains_key(*file);
-        is_known && before.is_watched(file) && now.is_watched(file)
+        now.is_whole && is_known && before.is_watched(file) && now.is_watched(file)
     });
     let deleted = gone.map(|(file, _)| (file.clone(), DiskChange::Deleted));
     changed.chain(deleted).collect()
@@ -60,7 +62,7 @@ mod tests {
     fn stamps(folder: &Path, names: &[&str]) -> OutsideStamps {
         let files = names.iter().map(|name| folder.join(name));
         let files = files.map(|file| (file.clone(), stamp_file(&file))).collect();
-        OutsideStamps { files, watched: BTreeSet::from([folder.join("lib")]) }
+        OutsideStamps { files, watched: BTreeSet::from([folder.join("lib")]), is_whole: true }
     }
 
     #[test]
@@ -82,7 +84,7 @@ mod tests {
         write("lib/created", "1");
         remove("deleted");
         remove("lib/deleted");
-        let now = stamps(folder, &["same", "edited", "deleted", "created", "lib/created"]);
+        let mut now = stamps(folder, &["same", "edited", "deleted", "created", "lib/created"]);
         let changes = outside_changes(&before, &now, i128::MAX);
         let expected = [
             ("created", DiskChange::Created),
@@ -92,6 +94,11 @@ mod tests {
             ("lib/deleted", DiskChange::Deleted),
         ];
         assert_eq!(changes, expected.map(|(name, change)| (folder.join(name), change)));
+        now.is_whole = false;
+        let changes = outside_changes(&before, &now, i128::MAX);
+        assert!(
+            changes.len() == 4 && changes.iter().all(|(file, _)| !file.ends_with("lib/deleted"))
+        );
     }
 
     #[test]

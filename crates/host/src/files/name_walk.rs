@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Dir, FileType, Mode, OFlags, Stat, fstat, lstat, open, statfs};
 
 use super::canonical;
-use super::stamps::{FileClock, FileStamp};
+use super::stamps::{FileClock, FileStamp, is_lack_of_resources};
 use super::walk::{
-    build_folder, entries_max, is_file, is_hidden, is_never_walked, watched_entries,
+    build_folder, entries_max, is_file, is_hidden, is_never_walked, is_unread_folder, watched_walk,
 };
 use moai_base::limits::WALK_FILES_MAX;
 use moai_base::path::RelPath;
@@ -152,6 +152,8 @@ struct RunningWalk<'w> {
     earliest_ns: i128,
     names: Vec<RelPath>,
     links: Vec<PathBuf>,
+    /// True if folders could not be read for lack of descriptors or memory.
+    is_lacking: bool,
 }
 
 impl Default for FolderListings {
@@ -162,8 +164,8 @@ impl Default for FolderListings {
 
 impl FolderListings {
     /// Like [`walk_names`], for a caller that must know whether these are all, and that may no longer
-    /// need them while the walk of a large tree is in progress; `None` if that ended it. `wanted` must be the
-    /// same predicate for every walk; otherwise the listings must be replaced by new ones.
+    /// need them while the walk of a large tree is in progress; `None` if that ended it, or if the system lacks
+    /// descriptors or memory, because the files left out would count as deleted. `wanted` must be the same predicate for every walk; otherwise the listings must be replaced by new ones.
     pub fn walk(
         &mut self,
         root: &Path,
@@ -191,9 +193,12 @@ impl FolderListings {
         let is_whole = visited.is_continue();
         let walk = self.walk;
         self.folders.retain(|_, folder| folder.walk == walk);
-        let RunningWalk { names, links, .. } = running;
+        let RunningWalk { names, links, is_lacking, .. } = running;
+        if is_lacking {
+            return None;
+        }
         let own = NameWalk { names, is_whole };
-        Some(add_linked_names(own, files_max, &root, links, wanted))
+        add_linked_names(own, files_max, &root, links, wanted)
     }
 
     /// Adds the names below the root, folder by folder, without recursion, because a tree may be thousands of
@@ -277,6 +282,7 @@ impl<'w> RunningWalk<'w> {
             earliest_ns: FileClock::of_kernel().earliest_ns(),
             names: Vec::new(),
             links: Vec::new(),
+            is_lacking: false,
         }
     }
 
@@ -300,8 +306,10 @@ impl<'w> RunningWalk<'w> {
             walk: 0,
         };
         let read = opened.and_then(Dir::new);
+        self.is_lacking |= read.as_ref().is_err_and(is_lack_of_resources);
         let Ok(read) = read else { return FolderListing { stamp: None, ..listing } };
         for entry in read {
+            self.is_lacking |= entry.as_ref().is_err_and(is_lack_of_resources);
             let Ok(entry) = entry else {
                 listing.stamp = None;
                 break;
@@ -372,38 +380,58 @@ fn timed_device(root: &Path) -> Option<u64> {
     TIMED_FILE_SYSTEMS.contains(&kind).then_some(device)
 }
 
-/// Adds the names that lead through links, which have their own limit.
+/// Adds the names that lead through links, which have their own limit; `None` for lack of descriptors or memory.
 fn add_linked_names(
     own: NameWalk,
     files_max: usize,
     root: &Path,
     links: Vec<PathBuf>,
     wanted: &dyn Fn(&RelPath) -> bool,
-) -> NameWalk {
+) -> Option<NameWalk> {
     let NameWalk { mut names, mut is_whole } = own;
-    let linked = links.into_iter().flat_map(|link| names_through_link(root, link));
-    let linked = linked.filter_map(|name| RelPath::below(root, &name));
-    let mut linked = linked.filter(|path| wanted(path));
-    names.extend(linked.by_ref().take(files_max));
-    is_whole &= linked.next().is_none();
+    let mut linked_count = 0;
+    'links: for link in links {
+        for name in names_through_link(root, link)? {
+            let Some(path) = RelPath::below(root, &name).filter(|path| wanted(path)) else {
+                continue;
+            };
+            if linked_count == files_max {
+                is_whole = false;
+                break 'links;
+            }
+            linked_count += 1;
+            names.push(path);
+        }
+    }
     names.sort_unstable();
-    NameWalk { names, is_whole }
+    Some(NameWalk { names, is_whole })
 }
 
-/// The paths that lead through one link.
-fn names_through_link(root: &Path, link: PathBuf) -> Vec<PathBuf> {
-    let Ok(target) = link.canonicalize() else { return Vec::new() };
+/// The paths that lead through one link; `None` for lack of descriptors or memory.
+fn names_through_link(root: &Path, link: PathBuf) -> Option<Vec<PathBuf>> {
+    let Ok(target) = link.canonicalize() else { return Some(Vec::new()) };
     if !target.is_dir() {
-        return vec![link];
+        return Some(vec![link]);
     }
     let is_loop = link.starts_with(&target);
     let is_never = RelPath::below(root, &target)
         .is_none_or(|target| target.as_str().split('/').any(is_never_walked));
     if is_loop || is_never || is_hidden(&link) {
-        return Vec::new();
+        return Some(Vec::new());
     }
-    let files = watched_entries(root, &target).take(entries_max(root)).filter(is_file);
-    files.filter_map(|file| Some(link.join(file.path().strip_prefix(&target).ok()?))).collect()
+    let mut names = Vec::new();
+    for entry in watched_walk(root, &target).take(entries_max(root)) {
+        if entry.as_ref().is_err_and(is_unread_folder) {
+            return None;
+        }
+        let Ok(entry) = entry else { continue };
+        if is_file(&entry)
+            && let Ok(below) = entry.path().strip_prefix(&target)
+        {
+            names.push(link.join(below));
+        }
+    }
+    Some(names)
 }
 
 #[cfg(test)]
@@ -411,10 +439,11 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
+    use rustix::process::{Resource, Rlimit, setrlimit};
     use tempfile::TempDir;
 
     use super::*;
-    use crate::files::walk_watched;
+    use crate::files::{stamp_sources, walk_watched};
 
     /// A tree of files, which is a project.
     struct Tree {
@@ -631,5 +660,33 @@ mod tests {
         await_next_tick();
         read_by_walk();
         assert_eq!(read_by_walk(), 0, "the content of a file is not in a listing");
+    }
+
+    /// Uses up the descriptors of a process of its own, because a limit holds for all tests of one.
+    #[test]
+    fn a_poll_without_a_descriptor_has_no_result() {
+        const CHILD: &str = "MOAI_RALPH_TEST_WITHOUT_DESCRIPTORS";
+        let Some(root) = std::env::var_os(CHILD).map(PathBuf::from) else {
+            let tree = Tree::new(&["a/b.py", "c.py"]);
+            let name = "files::name_walk::tests::a_poll_without_a_descriptor_has_no_result";
+            let mut test = std::process::Command::new(std::env::current_exe().unwrap());
+            test.args([name, "--exact"]).env(CHILD, tree.root());
+            let output = test.output().unwrap();
+            let text = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success() && text.contains("1 passed"), "{text}");
+            return;
+        };
+        let mut listings = FolderListings::default();
+        let mut walk = || listings.walk(&root, &is_python, &|| false);
+        let names = walk().unwrap().names;
+        assert_eq!(names.len(), 2);
+        let limit = Rlimit { current: Some(64), maximum: Some(64) };
+        setrlimit(Resource::Nofile, limit).unwrap();
+        let mut open: Vec<fs::File> = std::iter::from_fn(|| fs::File::open(&root).ok()).collect();
+        assert_eq!(walk_names(&root, &is_python), []);
+        assert_eq!(stamp_sources(&root, &names), None);
+        open.clear();
+        assert_eq!(walk().map(|walk| walk.names.len()), Some(2));
+        assert_eq!(stamp_sources(&root, &names).map(|stamps| stamps.len()), Some(2));
     }
 }

@@ -1,19 +1,23 @@
 //! Stamps of files on disk, to notice writers that do not report: the shell, formatters, git.
 
 use std::collections::BTreeMap;
-use std::fs::Metadata;
-use std::num::NonZero;
+use std::fs::{File, Metadata};
+use std::hash::{DefaultHasher, Hash, Hasher as _};
+use std::io::Read as _;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
-use std::thread::{ScopedJoinHandle, available_parallelism};
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
+use crate::processors::processor_count;
 use moai_base::limits::{
-    COARSE_TIME_NS_MAX, FILE_TIME_TICK_MS_MAX, FILE_TIME_TICK_NS_MIN, SERIAL_STAMPS_MAX,
+    COARSE_HASHED_BYTES_MAX, COARSE_TIME_NS_MAX, FILE_TIME_TICK_MS_MAX, FILE_TIME_TICK_NS_MIN,
+    SERIAL_STAMPS_MAX,
 };
 use moai_base::path::RelPath;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, Timespec, statat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, Timespec, openat, statat};
+use rustix::io::Errno;
 use rustix::time::{ClockId, clock_getres, clock_gettime};
 
 /// Modification and change time (nanoseconds since the epoch), size and inode of a file. Every
@@ -25,6 +29,8 @@ pub struct FileStamp {
     changed_ns: i128,
     bytes: u64,
     inode: u64,
+    /// Hash of the bytes, if the next write may leave all of the above as they are; otherwise 0.
+    content: u64,
 }
 
 impl FileStamp {
@@ -36,6 +42,7 @@ impl FileStamp {
             changed_ns: nanoseconds(meta.ctime(), meta.ctime_nsec()),
             bytes: meta.len(),
             inode: meta.ino(),
+            content: 0,
         }
     }
 
@@ -46,6 +53,7 @@ impl FileStamp {
             changed_ns: i128::from(stat.st_ctime) * 1_000_000_000 + i128::from(stat.st_ctime_nsec),
             bytes: u64::try_from(stat.st_size).unwrap_or_default(),
             inode: stat.st_ino,
+            content: 0,
         }
     }
 
@@ -56,6 +64,7 @@ impl FileStamp {
             changed_ns: target.changed_ns.max(self.changed_ns),
             bytes: target.bytes,
             inode: target.inode.wrapping_add(self.inode),
+            content: 0,
         }
     }
 
@@ -86,9 +95,24 @@ impl FileStamp {
     /// True if every later change leaves a different stamp, if such a change gets at least `earliest_ns`. A time
     /// without a fraction may come from a file system that keeps whole seconds.
     pub(super) fn is_final(&self, earliest_ns: i128) -> bool {
-        let is_coarse = self.changed_ns % 1_000_000_000 == 0;
-        let tick_ns_max = if is_coarse { COARSE_TIME_NS_MAX } else { 0 };
+        let tick_ns_max = if self.is_coarse() { COARSE_TIME_NS_MAX } else { 0 };
         self.changed_ns + tick_ns_max < earliest_ns
+    }
+
+    /// True if its time may come from a file system that keeps whole seconds.
+    fn is_coarse(&self) -> bool {
+        self.changed_ns % 1_000_000_000 == 0
+    }
+
+    /// The stamp for a caller that compares it with later ones. On a file system that keeps whole seconds it needs
+    /// the bytes for as long as a write may leave the same times, because that is too long to wait. A file that
+    /// cannot be read differs from every other stamp until then.
+    fn told_by_content(mut self, open: impl FnOnce() -> Option<File>) -> Self {
+        if self.is_coarse() && !self.is_final(FileClock::of_kernel().earliest_ns()) {
+            let content = open().and_then(hash_content);
+            self.content = content.unwrap_or_else(|| hash_of(&now_ns()));
+        }
+        self
     }
 
     /// Milliseconds between its modification time and its last change.
@@ -109,61 +133,116 @@ impl FileStamp {
 /// on all processors.
 #[must_use]
 pub fn stamp_files(root: &Path, files: &[RelPath]) -> BTreeMap<RelPath, FileStamp> {
-    stamp_all(root, files, LinkStamps::Own)
+    stamp_all(root, files, StampPurpose::Files).stamps
 }
 
-/// Like [`stamp_files`], for a program that reads the files: the stamp of a link changes with its target too,
-/// which need not be below the root.
+/// Like [`stamp_files`], for polls, which compare what programs read: the stamp of a link changes with its target
+/// too, which need not be below the root. `None` if the system lacks descriptors or memory, because the files left
+/// out would count as deleted.
 #[must_use]
-pub fn stamp_sources(root: &Path, files: &[RelPath]) -> BTreeMap<RelPath, FileStamp> {
-    stamp_all(root, files, LinkStamps::WithTargets)
+pub fn stamp_sources(root: &Path, files: &[RelPath]) -> Option<BTreeMap<RelPath, FileStamp>> {
+    let StampedFiles { stamps, is_whole } = stamp_all(root, files, StampPurpose::Poll);
+    is_whole.then_some(stamps)
 }
 
-/// The stamps of symbolic links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LinkStamps {
-    Own,
-    WithTargets,
+enum StampPurpose {
+    /// The files themselves.
+    Files,
+    /// What a program reads at their paths.
+    Poll,
 }
 
-fn stamp_all(root: &Path, files: &[RelPath], links: LinkStamps) -> BTreeMap<RelPath, FileStamp> {
-    let threads = available_parallelism().map_or(1, NonZero::get);
+#[derive(Debug)]
+struct StampedFiles<S> {
+    stamps: S,
+    /// False if some files could not be stamped for lack of descriptors or memory.
+    is_whole: bool,
+}
+
+fn stamp_all(
+    root: &Path,
+    files: &[RelPath],
+    purpose: StampPurpose,
+) -> StampedFiles<BTreeMap<RelPath, FileStamp>> {
+    let threads = processor_count();
     let share = files.len().div_ceil(threads).max(SERIAL_STAMPS_MAX);
-    let stamps: BTreeMap<RelPath, FileStamp> = if files.len() <= share {
-        stamp_share(root, files, links).into_iter().collect()
+    let shares: Vec<StampedFiles<Vec<(RelPath, FileStamp)>>> = if files.len() <= share {
+        vec![stamp_share(root, files, purpose)]
     } else {
         std::thread::scope(|scope| {
             let shares = files.chunks(share);
-            let threads: Vec<_> =
-                shares.map(|files| scope.spawn(move || stamp_share(root, files, links))).collect();
+            let threads: Vec<_> = shares
+                .map(|files| scope.spawn(move || stamp_share(root, files, purpose)))
+                .collect();
             let joined = threads.into_iter().map(ScopedJoinHandle::join);
-            joined.flat_map(|stamps| stamps.expect("stamping does not panic")).collect()
+            joined.map(|stamps| stamps.expect("stamping does not panic")).collect()
         })
     };
+    let is_whole = shares.iter().all(|share| share.is_whole);
+    let stamps: BTreeMap<RelPath, FileStamp> =
+        shares.into_iter().flat_map(|share| share.stamps).collect();
     await_tick(stamps.values());
-    stamps
+    StampedFiles { stamps, is_whole }
 }
 
-fn stamp_share(root: &Path, files: &[RelPath], links: LinkStamps) -> Vec<(RelPath, FileStamp)> {
+fn stamp_share(
+    root: &Path,
+    files: &[RelPath],
+    purpose: StampPurpose,
+) -> StampedFiles<Vec<(RelPath, FileStamp)>> {
     let mut stamps = Vec::with_capacity(files.len());
+    let mut is_whole = true;
     let mut open: Option<OpenFolder<'_>> = None;
     for file in files {
         let (folder, name) = file.as_str().rsplit_once('/').unwrap_or(("", file.as_str()));
         if open.as_ref().is_none_or(|open| open.name != folder) {
-            open = OpenFolder::open(root, folder);
+            let opened = OpenFolder::open(root, folder);
+            is_whole &= !opened.as_ref().is_err_and(is_lack_of_resources);
+            open = opened.ok();
         }
         let Some(OpenFolder { descriptor, .. }) = &open else { continue };
-        let Ok(stat) = statat(descriptor, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
+        let stat = statat(descriptor, name, AtFlags::SYMLINK_NOFOLLOW);
+        is_whole &= !stat.as_ref().is_err_and(is_lack_of_resources);
+        let Ok(stat) = stat else { continue };
         let mut stamp = FileStamp::of_stat(&stat);
-        if links == LinkStamps::WithTargets
-            && FileType::from_raw_mode(stat.st_mode).is_symlink()
-            && let Ok(target) = statat(descriptor, name, AtFlags::empty())
-        {
-            stamp = stamp.through_link(&FileStamp::of_stat(&target));
+        if purpose == StampPurpose::Poll {
+            if FileType::from_raw_mode(stat.st_mode).is_symlink()
+                && let Ok(target) = statat(descriptor, name, AtFlags::empty())
+            {
+                stamp = stamp.through_link(&FileStamp::of_stat(&target));
+            }
+            stamp = stamp.told_by_content(|| {
+                let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+                openat(descriptor, name, flags, Mode::empty()).ok().map(File::from)
+            });
         }
         stamps.push((file.clone(), stamp));
     }
-    stamps
+    StampedFiles { stamps, is_whole }
+}
+
+/// True if an entry could not be read for lack of descriptors or memory, so that nothing is known about it.
+pub(super) fn is_lack_of_resources(error: &Errno) -> bool {
+    matches!(*error, Errno::MFILE | Errno::NFILE | Errno::NOMEM)
+}
+
+/// Hash of a file's bytes; `None` if there are too many or it is no regular file.
+fn hash_content(file: File) -> Option<u64> {
+    let meta = file.metadata().ok().filter(Metadata::is_file)?;
+    let bytes_max = COARSE_HASHED_BYTES_MAX;
+    if meta.len() > bytes_max {
+        return None;
+    }
+    let mut content = Vec::new();
+    file.take(bytes_max + 1).read_to_end(&mut content).ok()?;
+    (content.len() as u64 <= bytes_max).then(|| hash_of(&content))
+}
+
+fn hash_of(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// A folder whose files are stamped. Their names are found from its descriptor, because the system would look
@@ -175,11 +254,10 @@ struct OpenFolder<'f> {
 }
 
 impl<'f> OpenFolder<'f> {
-    /// `None` for a folder that cannot be opened.
-    fn open(root: &Path, name: &'f str) -> Option<Self> {
+    fn open(root: &Path, name: &'f str) -> Result<Self, Errno> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let descriptor = rustix::fs::open(root.join(name), flags, Mode::empty()).ok()?;
-        Some(Self { name, descriptor })
+        let descriptor = rustix::fs::open(root.join(name), flags, Mode::empty())?;
+        Ok(Self { name, descriptor })
     }
 }
 
@@ -263,6 +341,16 @@ pub fn stamp_file(file: &Path) -> Option<FileStamp> {
     file.metadata().ok().map(|meta| FileStamp::new(&meta))
 }
 
+/// Like [`stamp_file`], for polls; see [`stamp_sources`].
+#[must_use]
+pub fn stamp_source(file: &Path) -> Option<FileStamp> {
+    let stamp = stamp_file(file)?;
+    Some(stamp.told_by_content(|| {
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        rustix::fs::open(file, flags, Mode::empty()).ok().map(File::from)
+    }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -302,7 +390,13 @@ mod tests {
         let newest = |changed_ns: &[i128]| {
             let stamps: Vec<FileStamp> = changed_ns
                 .iter()
-                .map(|at| FileStamp { modified_ns: 0, changed_ns: *at, bytes: 1, inode: 1 })
+                .map(|at| FileStamp {
+                    modified_ns: 0,
+                    changed_ns: *at,
+                    bytes: 1,
+                    inode: 1,
+                    content: 0,
+                })
                 .collect();
             newest_unsettled(&stamps, now_ns)
         };
@@ -333,7 +427,7 @@ mod tests {
             let _ = std::fs::remove_file(link.under(root.path()));
             std::os::unix::fs::symlink(outside.path().join(name), link.under(root.path())).unwrap();
         };
-        let look = || stamp_sources(root.path(), std::slice::from_ref(&link)).get(&link).copied();
+        let look = || stamp_sources(root.path(), std::slice::from_ref(&link))?.get(&link).copied();
         let own = || stamp_files(root.path(), std::slice::from_ref(&link)).get(&link).copied();
         for name in ["one", "two"] {
             std::fs::write(outside.path().join(name), "x").unwrap();
@@ -364,5 +458,32 @@ mod tests {
         std::fs::write(root.path().join("new"), "y").expect("written");
         std::fs::rename(root.path().join("new"), file.under(root.path())).expect("replaced");
         assert_ne!(look(), Some(first));
+    }
+
+    #[test]
+    fn on_a_file_system_with_whole_seconds_the_content_tells_writes_of_the_last_ones_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let stamp = |text: &str, age_ns: i128| {
+            std::fs::write(&path, text).unwrap();
+            let second_ns = 1_000_000_000;
+            let changed_ns = (now_ns() - age_ns) / second_ns * second_ns;
+            let written = stamp_file(&path).unwrap();
+            let coarse = FileStamp { modified_ns: changed_ns, changed_ns, ..written };
+            FileStamp {
+                modified_ns: 0,
+                changed_ns: 0,
+                ..coarse.told_by_content(|| File::open(&path).ok())
+            }
+        };
+        assert_ne!(stamp("one", 0), stamp("two", 0));
+        assert_eq!(stamp("one", 0), stamp("one", 0));
+        let old_ns = 2 * COARSE_TIME_NS_MAX;
+        assert_eq!(stamp("one", old_ns).content, 0);
+        let unreadable = || stamp_file(&path).unwrap().told_by_content(|| None).content;
+        assert_eq!(unreadable(), 0, "its time has a fraction");
+        std::fs::write(&path, vec![b'x'; usize::try_from(COARSE_HASHED_BYTES_MAX).unwrap() + 1])
+            .unwrap();
+        assert_eq!(hash_content(File::open(&path).unwrap()), None);
     }
 }

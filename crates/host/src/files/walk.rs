@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 
 use ignore::gitignore::Gitignore;
-use ignore::{DirEntry, Match, WalkBuilder};
+use ignore::{DirEntry, Match, Walk, WalkBuilder};
+use rustix::io::Errno;
 
 use super::is_special;
+use super::stamps::is_lack_of_resources;
 use super::{canonical, io_error_reason, resolve_in_root, skipped_file};
 use crate::git;
 use moai_base::evidence::SkippedFile;
@@ -88,8 +90,8 @@ pub fn walk_watched(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> 
 }
 
 /// The wanted files below a folder that need not be in a project, or the file itself, as a server
-/// may read them: without hidden entries and [`NEVER_WALKED`] folders. Ends after `entries_max`
-/// entries; false if there were more.
+/// may read them: without hidden entries and [`NEVER_WALKED`] folders. False if these are not all: there
+/// are more than `entries_max` entries, or the system lacks descriptors or memory.
 #[must_use]
 pub fn walk_place(
     place: &Path,
@@ -97,10 +99,11 @@ pub fn walk_place(
     wanted: &(dyn Fn(&RelPath) -> bool + Sync),
 ) -> (Vec<PathBuf>, bool) {
     let mut files = Vec::new();
-    for (count, entry) in watched_entries(place, place).enumerate() {
-        if count >= entries_max {
+    for (count, entry) in watched_walk(place, place).enumerate() {
+        if count >= entries_max || entry.as_ref().is_err_and(is_unread_folder) {
             return (files, false);
         }
+        let Ok(entry) = entry else { continue };
         let is_wanted = RelPath::below(place, entry.path()).is_none_or(|path| wanted(&path));
         if is_file(&entry) && is_wanted {
             files.push(entry.into_path());
@@ -177,6 +180,11 @@ pub(super) fn watched_entries(
     root: &Path,
     folder: &Path,
 ) -> impl Iterator<Item = DirEntry> + use<> {
+    watched_walk(root, folder).flatten()
+}
+
+/// Like [`watched_entries`], with the errors.
+pub(super) fn watched_walk(root: &Path, folder: &Path) -> Walk {
     let build_folder = build_folder(root);
     let mut builder = WalkBuilder::new(folder);
     builder.standard_filters(false).follow_links(false).filter_entry(move |entry| {
@@ -185,7 +193,13 @@ pub(super) fn watched_entries(
         let is_left_out = is_dir && entry.depth() > 0 && (is_never || is_hidden(entry.path()));
         !is_left_out && build_folder.as_deref() != Some(entry.path())
     });
-    builder.build().flatten()
+    builder.build()
+}
+
+/// True if a folder was not read for lack of descriptors or memory.
+pub(super) fn is_unread_folder(error: &ignore::Error) -> bool {
+    let errno = error.io_error().and_then(Errno::from_io_error);
+    errno.as_ref().is_some_and(is_lack_of_resources)
 }
 
 /// The folder of Cargo's build output.
