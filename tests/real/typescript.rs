@@ -110,3 +110,19 @@ fn positions_do_not_count_a_byte_order_mark() {
     sandbox.write("package.json", "{\"devDependencies\": {\"typescript\": \"^7.0.0\"}}\n");
     check_byte_order_mark(&sandbox);
 }
+
+#[test]
+fn typescript_7_reports_errors_of_style_as_its_compiler_does() {
+    let sandbox = project();
+    sandbox.write("package.json", "{\"devDependencies\": {\"typescript\": \"^7.0.0\"}}\n");
+    let options =
+        "\"strict\": true, \"noUnusedLocals\": true, \"allowJs\": true, \"checkJs\": true";
+    sandbox.write("tsconfig.json", &format!("{{\"compilerOptions\": {{{options}}}}}\n"));
+    for file in ["a.ts", "b.js"] {
+        sandbox.write(file, "export {};\nconst unused = 1;\n");
+    }
+    let dirty = report(&sandbox.run(&["check", "--all", "--json"]), 1);
+    let unused = |file: &str| (file.to_owned(), "6133".to_owned(), 1);
+    assert_eq!(findings(&dirty, "typescript-native"), [unused("a.ts"), unused("b.js")]);
+    assert_eq!(dirty["summary"]["error"], 2, "{dirty:#}");
+}

@@ -29,6 +29,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 
 use self::checking_config::CheckingConfig;
+pub use self::checking_config::configurations_based_on;
 use self::compile_database::DatabaseSearch;
 use self::fault_facts::MeasuredFile;
 use self::installed_packages::InstalledPackages;

@@ -20,6 +20,7 @@ pub(super) use self::description::ActorDescription;
 pub(super) use self::requests::{ActorControl, ActorGauge, ActorRequest, StartReply};
 use self::requests::{PendingReply, QueuedRequest};
 use super::breaker::CrashBreaker;
+use super::checking_config::CheckingConfig;
 use super::go_workspace::{is_go_manifest_changed, outside_modules, set_workspace_variable};
 use super::log_buffer::LogBuffer;
 use super::process::{ProcessEvent, ServerProcess};
@@ -217,6 +218,10 @@ impl ServerActor {
         match request {
             ActorRequest::FilesChanged { changes, present } => {
                 let modules = is_go_manifest_changed(&changes).then(|| self.outside_modules());
+                let checking = CheckingConfig::of_server(&self.choice);
+                if checking.is_some_and(|checking| checking.overlooks(&changes)) {
+                    self.gauge.is_outdated.store(true, Ordering::Relaxed);
+                }
                 if let Some(running) = &mut self.running {
                     if let Some(modules) = modules {
                         running.session.set_dependencies(modules);

@@ -1,18 +1,21 @@
 //! Reads the configurations that can switch a server's checking of a file off, with their bases, for
 //! `lsp::switched_off`.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::fault_facts::read_bounded_text;
+use crate::files::walk_names;
 use moai_base::jsonc::parse_jsonc;
 use moai_base::limits::CONFIG_BASES_MAX;
 use moai_base::path::RelPath;
 use moai_base::toml_value::parse_toml;
 use moai_base::verdict::Gap;
 use moai_lsp::faults::{extended_configs, package_of_module};
-use moai_lsp::registry::CheckingRules;
+use moai_lsp::registry::{Catalogue, CheckingRules};
+use moai_lsp::session::DiskChange;
 use moai_lsp::switched_off::{
     CheckedFile, CoveringProject, PyrightConfig, PyrightLayer, pyright_gap, typescript_gap,
 };
@@ -34,6 +37,24 @@ impl CheckingConfig {
         let (workspace, markers) =
             (server.workspace.clone(), server.spec.workspace_markers.clone());
         Some(Self { rules, workspace, markers })
+    }
+
+    /// True if the server overlooks that a file appeared or disappeared.
+    pub(super) fn overlooks(&self, changes: &[(PathBuf, DiskChange)]) -> bool {
+        if self.rules != CheckingRules::Pyright {
+            return false;
+        }
+        let is_module = |file: &Path| file.extension().is_some_and(|it| it == "py" || it == "pyi");
+        let mut names = changes
+            .iter()
+            .filter(|(file, change)| *change != DiskChange::Changed && is_module(file))
+            .peekable();
+        // Before the configuration is read, because most changes need no look at it.
+        if names.peek().is_none() {
+            return false;
+        }
+        pyright_config(&self.workspace, &self.markers)
+            .is_some_and(|config| names.any(|(file, _)| !config.covers(&file.to_string_lossy())))
     }
 
     /// Why the server does not check the file. `project` is the configuration that it reported, empty for a
@@ -131,15 +152,78 @@ fn pyright_config(workspace: &Path, markers: &[String]) -> Option<PyrightConfig>
 
 /// Adds the bases of a configuration, then itself; nothing if it is not there.
 fn add_layers(config: &Path, table: &str, layers: &mut Vec<PyrightLayer>) {
+    for PyrightFile { path, keys } in pyright_chain(config, table).into_iter().rev() {
+        let folder = path.parent().unwrap_or(Path::new("/")).to_string_lossy().into_owned();
+        layers.extend(keys.map(|keys| PyrightLayer { folder, keys }));
+    }
+}
+
+/// A configuration of pyright, or a base of one.
+#[derive(Debug)]
+struct PyrightFile {
+    path: PathBuf,
+    /// `None` if it cannot be read.
+    keys: Option<Value>,
+}
+
+/// A configuration, then its bases.
+fn pyright_chain(config: &Path, table: &str) -> Vec<PyrightFile> {
     let mut chain = Vec::new();
     let mut next = Some(config.to_path_buf());
-    while let Some(file) = next.take().filter(|_| chain.len() < CONFIG_BASES_MAX) {
-        let Some(keys) = read_keys(&file, table) else { break };
-        let folder = file.parent().unwrap_or(Path::new("/"));
-        next = keys["extends"].as_str().map(|base| folder.join(base));
-        chain.push(PyrightLayer { folder: folder.to_string_lossy().into_owned(), keys });
+    while let Some(path) = next.take().filter(|_| chain.len() < CONFIG_BASES_MAX) {
+        let keys = read_keys(&path, table);
+        let base = keys.as_ref().and_then(|keys| keys["extends"].as_str());
+        next = base.map(|base| path.parent().unwrap_or(Path::new("/")).join(base));
+        chain.push(PyrightFile { path, keys });
     }
-    layers.extend(chain.into_iter().rev());
+    chain
+}
+
+/// The bases of the configuration that pyright reads in a workspace; the last one may be missing.
+pub(super) fn pyright_bases(workspace: &Path, markers: &[String]) -> Vec<PathBuf> {
+    markers
+        .iter()
+        .map(|marker| pyright_chain_of_marker(workspace, marker))
+        .find(|chain| chain.first().is_some_and(|config| config.keys.is_some()))
+        .into_iter()
+        .flat_map(|chain| chain.into_iter().skip(1).map(|base| base.path))
+        .collect()
+}
+
+fn pyright_chain_of_marker(folder: &Path, marker: &str) -> Vec<PyrightFile> {
+    let (name, table) = marker.split_once('#').unwrap_or((marker, ""));
+    pyright_chain(&folder.join(name), table)
+}
+
+/// True if a marker, `FILE` or `FILE#TABLE`, names the file.
+fn is_named_by(marker: &str, path: &RelPath) -> bool {
+    marker.split('#').next() == path.as_str().rsplit('/').next()
+}
+
+/// The configurations of pyright below a root that one of these files is a base of.
+#[must_use]
+pub fn configurations_based_on(
+    root: &Path,
+    catalogue: &Catalogue,
+    bases: &BTreeSet<RelPath>,
+) -> Vec<RelPath> {
+    let specs = catalogue.servers().map(|(_, spec)| spec);
+    let markers: BTreeSet<&str> = specs
+        .filter(|spec| spec.checking == Some(CheckingRules::Pyright))
+        .flat_map(|spec| spec.workspace_markers.iter().map(String::as_str))
+        .collect();
+    let mut configs =
+        walk_names(root, &|path| markers.iter().any(|marker| is_named_by(marker, path)));
+    configs.retain(|config| {
+        let folder = config.under(root).parent().unwrap_or(root).to_path_buf();
+        markers.iter().filter(|marker| is_named_by(marker, config)).any(|marker| {
+            let chain = pyright_chain_of_marker(&folder, marker);
+            let files = chain.into_iter().skip(1).map(|base| base.path);
+            let mut files = files.map(|file| file.canonicalize().unwrap_or(file));
+            files.any(|file| RelPath::below(root, &file).is_some_and(|it| bases.contains(&it)))
+        })
+    });
+    configs
 }
 
 /// The keys of a JSON configuration, or of a table of a TOML file.
@@ -245,5 +329,53 @@ mod tests {
         assert_eq!(gap(&[table, json], "src/gen/a.py", ""), "", "the other file is not read");
         let base = ("conf/base.json", "{\"ignore\": [\"../src\"]}");
         assert_eq!(gap(&[json, base], "src/a.py", ""), ignored("pyrightconfig.json"));
+    }
+
+    #[test]
+    fn a_base_of_a_configuration_of_pyright_leads_to_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a real path");
+        for (name, text) in [
+            ("pyrightconfig.json", "{\"extends\": \"conf/base.json\"}"),
+            ("conf/base.json", "{\"extends\": \"../deep.json\"}"),
+            ("deep.json", "{\"extends\": \"./none.json\"}"),
+            ("p/pyproject.toml", "[tool.pyright]\nextends = \"../deep.json\"\n"),
+            ("q/pyproject.toml", "[tool.other]\n"),
+        ] {
+            let file = root.join(name);
+            std::fs::create_dir_all(file.parent().expect("a parent")).expect("folders");
+            std::fs::write(file, text).expect("a file");
+        }
+        let based_on = |base: &str| -> Vec<String> {
+            let bases = BTreeSet::from([RelPath::parse(base).expect("relative")]);
+            let configs = configurations_based_on(&root, Catalogue::built_in(), &bases);
+            configs.iter().map(RelPath::to_string).collect()
+        };
+        assert_eq!(based_on("deep.json"), ["p/pyproject.toml", "pyrightconfig.json"]);
+        assert_eq!(based_on("conf/base.json"), ["pyrightconfig.json"]);
+        assert_eq!(based_on("pyrightconfig.json"), [""; 0]);
+        let markers = ["pyrightconfig.json".to_owned()];
+        let names: Vec<bool> =
+            pyright_bases(&root, &markers).iter().map(|base| base.exists()).collect();
+        assert_eq!(names, [true, true, false]);
+        assert_eq!(pyright_bases(&root.join("q"), &markers), [PathBuf::new(); 0]);
+    }
+
+    #[test]
+    fn a_module_outside_the_project_is_overlooked_when_it_appears() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a real path");
+        let markers = vec!["pyrightconfig.json".to_owned()];
+        let rules = CheckingRules::Pyright;
+        let config = CheckingConfig { rules, workspace: root.clone(), markers };
+        let overlooks = |name: &str, change| config.overlooks(&[(root.join(name), change)]);
+        assert!(!overlooks("a/lib.py", DiskChange::Created), "no configuration");
+        std::fs::write(root.join("pyrightconfig.json"), "{\"include\": [\"src\"]}")
+            .expect("a file");
+        assert!(overlooks("a/lib.py", DiskChange::Created));
+        assert!(overlooks("typings/lib.pyi", DiskChange::Deleted));
+        assert!(!overlooks("a/lib.py", DiskChange::Changed));
+        assert!(!overlooks("src/lib.py", DiskChange::Created));
+        assert!(!overlooks("a/lib.txt", DiskChange::Created));
     }
 }

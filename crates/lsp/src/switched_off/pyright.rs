@@ -37,6 +37,14 @@ impl PyrightConfig {
         patterns.iter().filter_map(Value::as_str).any(|pattern| is_match(folder, pattern, file))
     }
 
+    /// True if the file with this absolute path is one of the project's own. Observed with pyright 1.1.414: it
+    /// overlooks other modules that appear or disappear, although files of the project import them.
+    #[must_use]
+    pub fn covers(&self, file: &str) -> bool {
+        let is_included = self.key("include").is_none() || self.names("include", file);
+        is_included && !self.names("exclude", file)
+    }
+
     /// True if a rule is enabled individually, in addition to the mode.
     fn has_rule(&self) -> bool {
         let mut keys = self.layers.iter().filter_map(|layer| layer.keys.as_object()).flatten();
@@ -257,5 +265,22 @@ mod tests {
         }
         let kept = json!({"enableTypeIgnoreComments": false});
         assert_eq!(gap("/r/a.py", "# type: ignore\n", kept), "");
+    }
+
+    #[test]
+    fn a_project_covers_what_it_includes_and_does_not_exclude() {
+        let covers = |keys: Value, file: &str| config(vec![layer("/r", keys)]).covers(file);
+        assert!(covers(json!({}), "/r/a/lib.py"));
+        let keys = json!({"include": ["src", "*_app"], "exclude": ["**/old"]});
+        for (file, is_covered) in [
+            ("/r/src/deep/a.py", true),
+            ("/r/my_app/a.py", true),
+            ("/r/a.py", false),
+            ("/r/typings/a.pyi", false),
+            ("/r/src/old/a.py", false),
+            ("/other/src/a.py", false),
+        ] {
+            assert_eq!(covers(keys.clone(), file), is_covered, "{file}");
+        }
     }
 }

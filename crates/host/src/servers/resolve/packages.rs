@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::program::{is_of_project, is_program};
 use crate::servers::ServerContext;
+use crate::servers::checking_config::pyright_bases;
 use crate::servers::compile_database::DatabaseSearch;
 use crate::servers::go_workspace;
 use crate::servers::installed_packages::InstalledPackages;
@@ -28,6 +29,10 @@ pub(super) fn read_once(
             "${compile_database}" => {
                 let files = DatabaseSearch::new(context, spec, workspace).distant_files(workspace);
                 states.extend(files.iter().map(|file| modified(file)));
+            }
+            "${config_bases}" => {
+                let bases = pyright_bases(workspace, &spec.workspace_markers);
+                states.extend(bases.iter().map(|base| modified(base)));
             }
             "${go_settings}" => {
                 let settings = go_workspace::settings_file(&context.env);
