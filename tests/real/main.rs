@@ -46,3 +46,4 @@ mod timing;
 mod trust;
 mod typescript;
 mod unmentioned;
+mod unshown;

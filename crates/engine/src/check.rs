@@ -10,6 +10,7 @@ use crate::evidence::attribution::BaseComparison;
 use crate::evidence::dependents::DependentFiles;
 use crate::evidence::evidence_reply::{ReportInput, ReportOptions, evidence_reply, load_baselines};
 use crate::evidence::gather::{MeasureRequest, UntouchedDependents, gather_evidence};
+use crate::evidence::unshown_files::changed_behind_links;
 use crate::evidence::work_base::WorkBase;
 use crate::ledger::AffectedFiles;
 use crate::project::Project;
@@ -103,6 +104,8 @@ struct CheckFileSet {
     comparison: Option<BaseComparison>,
     /// Changed files that configure servers.
     configuration: Vec<RelPath>,
+    /// Changed files whose state at HEAD no open document can show.
+    unshown: Vec<RelPath>,
 }
 
 fn find_check_files(
@@ -134,8 +137,8 @@ fn find_check_files(
     match git::files_changed_since_head(&project.root) {
         Ok(Some(changed)) => {
             let all = changed.files.iter().chain(&changed.deleted);
-            let configuration =
-                all.filter(|path| project.is_configuration(path)).cloned().collect();
+            let configuration = project.configuration_among(all);
+            let unshown = changed_behind_links(&project.root, &changed.files);
             let files: Vec<_> = changed.files.into_iter().filter(is_wanted).collect();
             let deleted: Vec<_> = changed.deleted.into_iter().filter(is_wanted).collect();
             let is_empty = files.is_empty() && changed.skipped.is_empty() && deleted.is_empty();
@@ -151,6 +154,7 @@ fn find_check_files(
                 note,
                 may_be_empty: true,
                 configuration,
+                unshown,
                 ..CheckFileSet::default()
             };
             if !is_empty {
@@ -198,9 +202,14 @@ impl CheckFileSet {
         self.files.extend(concerned.files);
         let gone = deleted.to_vec();
         let base = Arc::new(base);
-        let configuration = self.configuration.clone();
-        self.comparison =
-            Some(BaseComparison { base, deleted: gone, configuration, includes_changed: false });
+        let (configuration, unshown) = (self.configuration.clone(), self.unshown.clone());
+        self.comparison = Some(BaseComparison {
+            base,
+            deleted: gone,
+            configuration,
+            unshown,
+            includes_changed: false,
+        });
     }
 }
 

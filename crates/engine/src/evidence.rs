@@ -21,5 +21,6 @@ pub(crate) mod renamed_files;
 pub(crate) mod settled_measurement;
 pub(crate) mod slow_files;
 pub(crate) mod snapshot_measurement;
+pub(crate) mod unshown_files;
 pub(crate) mod verified_results;
 pub(crate) mod work_base;

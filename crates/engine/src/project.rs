@@ -7,7 +7,7 @@ pub(crate) mod project_rules;
 pub(crate) mod scan_cache;
 pub(crate) mod trust;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,7 +20,9 @@ use moai_base::limits::LINE_CHARS_MAX;
 use moai_base::path::RelPath;
 use moai_base::redaction::redacted;
 use moai_config::{Config, OptionFile};
-use moai_host::servers::{ProjectPrograms, ServerContext, WithheldPrograms};
+use moai_host::servers::{
+    ProjectPrograms, ServerContext, WithheldPrograms, configurations_based_on,
+};
 use moai_host::store::ProjectKey;
 use moai_host::{files, git};
 use moai_lsp::registry::{Catalogue, CatalogueError, HostServers};
@@ -209,6 +211,28 @@ impl Project {
     pub(crate) fn is_configuration(&self, path: &RelPath) -> bool {
         let name = path.as_str().rsplit('/').next().unwrap_or_default();
         self.workspace.catalogue.is_hidden_configuration(name)
+    }
+
+    /// The files among these that configure servers. A base of a configuration stands for the configuration.
+    /// Blocking.
+    pub(crate) fn configuration_among<'p>(
+        &self,
+        changed: impl IntoIterator<Item = &'p RelPath>,
+    ) -> Vec<RelPath> {
+        let (mut configuration, mut bases) = (Vec::new(), BTreeSet::new());
+        for path in changed {
+            if self.is_configuration(path) {
+                configuration.push(path.clone());
+            } else if path.extension().is_some_and(|it| it == "json" || it == "toml") {
+                bases.insert(path.clone());
+            }
+        }
+        if !bases.is_empty() {
+            let catalogue = &self.workspace.catalogue;
+            let based = configurations_based_on(&self.root, catalogue, &bases);
+            configuration.extend(based);
+        }
+        configuration
     }
 
     /// True if a file is in a programming language. Nothing else in a project depends on a file in an

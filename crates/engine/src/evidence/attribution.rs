@@ -35,6 +35,8 @@ pub(crate) struct BaseComparison {
     pub(crate) deleted: Vec<RelPath>,
     /// Files that configure servers and differ from the base state.
     pub(crate) configuration: Vec<RelPath>,
+    /// Files that differ from the base state, or may do so, and whose earlier state no open document can show.
+    pub(crate) unshown: Vec<RelPath>,
     /// True if older findings are excluded in changed files as well; otherwise only in unchanged ones.
     pub(crate) includes_changed: bool,
 }
@@ -276,7 +278,7 @@ fn touched_servers(
     let changed = files.iter().filter(|(_, file)| file.is_changed || file.is_renamed());
     let changed = changed.map(|(path, _)| path);
     let mut touched = BTreeSet::new();
-    for path in changed.chain(&comparison.deleted) {
+    for path in changed.chain(&comparison.deleted).chain(&comparison.unshown) {
         let extension = path.extension().unwrap_or_default();
         touched.extend(project.workspace.catalogue.data_readers(&extension).map(str::to_owned));
         let choices = snapshot_measurement::select_servers(engine, project, path);
@@ -336,7 +338,7 @@ fn earlier_state(
 ) -> EarlierState {
     let mut state = EarlierState {
         texts: Vec::new(),
-        created_or_deleted: comparison.deleted.clone(),
+        created_or_deleted: [&*comparison.deleted, &comparison.unshown].concat(),
         configuration: comparison.configuration.clone(),
     };
     for (path, file) in files.iter().filter(|(_, file)| file.is_changed || file.is_renamed()) {

@@ -11,6 +11,7 @@ use crate::evidence::base_results::BaseFile;
 use crate::evidence::disk_poll;
 use crate::evidence::snapshot_measurement;
 use crate::evidence::snapshot_measurement::SensorResult;
+use crate::evidence::unshown_files::changed_ignored;
 use crate::evidence::verified_results;
 use crate::evidence::work_base::{WorkBase, base_of_loop};
 use crate::project::Project;
@@ -102,10 +103,15 @@ fn cache_results(engine: &Engine, base: &WorkBase, results: Vec<SensorResult>) {
 }
 
 /// True if all files that language servers read are as in the base: source files, their configuration, and
-/// data that they import as modules.
+/// data that they import as modules. Generated code that git ignores must be older than the base.
 async fn is_base(engine: &Arc<Engine>, project: &Project, base: &WorkBase) -> bool {
     let Ok(now) = checkpoints::snapshot_tree(engine, project).await else { return false };
-    base.is_tree(&now.tree, |path| project.is_watched(path))
+    if !base.is_tree(&now.tree, |path| project.is_watched(path)) {
+        return false;
+    }
+    let (engine, project, base) = (Arc::clone(engine), project.clone(), base.clone());
+    let has_changed = run_blocking(move || !changed_ignored(&engine, &project, &base).is_empty());
+    !has_changed.await.unwrap_or(true)
 }
 
 /// The files in programming languages; `None` after a panic.

@@ -141,12 +141,18 @@ impl WorkBase {
     /// The files deleted since the checkpoint, or since the commit according to git. Blocking.
     pub(crate) fn deleted_files(&self) -> Result<Vec<RelPath>, Gap> {
         match &self.source {
-            BaseSource::Checkpoint { tree, .. } => Ok(tree
-                .nodes
-                .keys()
-                .filter(|path| path.under(&self.root).symlink_metadata().is_err())
-                .cloned()
-                .collect()),
+            BaseSource::Checkpoint { tree, .. } => {
+                // A checkpoint has no files below a link, so those of a folder that became one are gone.
+                let folders: BTreeSet<&str> =
+                    tree.nodes.keys().flat_map(RelPath::folders).collect();
+                let is_link = |folder: &&str| self.root.join(folder).is_symlink();
+                let links: BTreeSet<&str> = folders.into_iter().filter(is_link).collect();
+                let is_deleted = |path: &&RelPath| {
+                    path.folders().any(|folder| links.contains(folder))
+                        || path.under(&self.root).symlink_metadata().is_err()
+                };
+                Ok(tree.nodes.keys().filter(is_deleted).cloned().collect())
+            }
             BaseSource::Commit(commit) => {
                 deleted_since(git::files_changed_since(&self.root, commit.as_deref()))
             }

@@ -10,6 +10,7 @@ use crate::evidence::dependents::{DependentFiles, RelatedSources};
 use crate::evidence::gather::UntouchedDependents;
 use crate::evidence::hidden_files::HiddenFiles;
 use crate::evidence::moved_files::{MoveSearch, vanished_texts};
+use crate::evidence::unshown_files::{changed_behind_links, changed_ignored};
 use crate::evidence::work_base::WorkBase;
 use crate::hooks::hook_call::HookCall;
 use crate::ledger::AffectedFiles;
@@ -106,6 +107,7 @@ fn files_of_work(
     let written = hidden_search.differing_files(written, &scope.files);
     scope.files.extend(written);
     let deleted = hidden_search.reveal(&mut scope, &|_| true);
+    let mut unshown = changed_behind_links(&project.root, &scope.changed);
     if scope.files.is_empty() && scope.skipped.is_empty() && !is_compared {
         scope = all_files(project);
     }
@@ -118,8 +120,8 @@ fn files_of_work(
     if let Some(base) = hidden_search.base_of_dependents(work.commit.as_deref(), is_compared) {
         let deleted =
             if is_compared { deleted.clone() } else { base.deleted_files().unwrap_or_default() };
-        let deleted: Vec<RelPath> =
-            deleted.into_iter().filter(|path| project.has_sensor(path)).collect();
+        let deleted = deleted.into_iter().chain(unshown.iter().cloned());
+        let deleted: Vec<RelPath> = deleted.filter(|path| project.has_sensor(path)).collect();
         let dependents = DependentFiles::find(project, &base, &scope.files, &deleted);
         unchanged.extend(dependents.files);
         affected.touched.extend(dependents.touched);
@@ -142,9 +144,10 @@ fn files_of_work(
         related.others.into_iter().filter(|path| !known.contains(path)).collect();
     scope.dependents = UntouchedDependents { files: unchanged, affected };
     let configuration = std::mem::take(&mut scope.configuration);
-    let base = hidden_search.base.clone().filter(|_| is_compared);
-    scope.comparison =
-        base.map(|base| BaseComparison { base, deleted, configuration, includes_changed: true });
+    scope.comparison = hidden_search.base.clone().filter(|_| is_compared).map(|base| {
+        unshown.extend(changed_ignored(&hidden_search.engine, project, &base));
+        BaseComparison { base, deleted, configuration, unshown, includes_changed: true }
+    });
     scope.bound();
     if work.is_written_cut {
         scope.skip(format!("more than {SESSION_FILES_MAX} files were written"));
@@ -285,8 +288,7 @@ fn changed_files(project: &Project, base: Option<&str>) -> StopScope {
     match git::files_changed_since(&project.root, base) {
         Ok(Some(changed)) => {
             let all: Vec<RelPath> = changed.files.iter().chain(&changed.deleted).cloned().collect();
-            let configuration =
-                all.iter().filter(|path| project.is_configuration(path)).cloned().collect();
+            let configuration = project.configuration_among(&all);
             let notebooks = changed.files.iter().filter(|path| Project::is_notebook(path));
             let notebooks = notebooks.filter(|path| path.under(&project.root).is_file());
             let mut skipped: Vec<SkippedFile> = notebooks
