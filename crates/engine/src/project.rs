@@ -229,8 +229,7 @@ impl Project {
         }
         if !bases.is_empty() {
             let catalogue = &self.workspace.catalogue;
-            let based = configurations_based_on(&self.root, catalogue, &bases);
-            configuration.extend(based);
+            configuration.extend(configurations_based_on(&self.root, catalogue, &bases));
         }
         configuration
     }

@@ -201,7 +201,7 @@ impl<'s> StopConsultation<'s> {
                 }
             },
         );
-        Some(match result.await {
+        Some(match Box::pin(result).await {
             BranchMergeResult::Merged => MergeOutcome::Merged,
             BranchMergeResult::Task(task) => MergeOutcome::Conflict(task),
             BranchMergeResult::Unmeasured(gap) => MergeOutcome::Unmeasured(gap),

@@ -306,10 +306,10 @@ impl<'w> RunningWalk<'w> {
             walk: 0,
         };
         let read = opened.and_then(Dir::new);
-        self.is_lacking |= read.as_ref().is_err_and(is_lack_of_resources);
+        self.is_lacking |= read.as_ref().is_err_and(|error| is_lack_of_resources(*error));
         let Ok(read) = read else { return FolderListing { stamp: None, ..listing } };
         for entry in read {
-            self.is_lacking |= entry.as_ref().is_err_and(is_lack_of_resources);
+            self.is_lacking |= entry.as_ref().is_err_and(|error| is_lack_of_resources(*error));
             let Ok(entry) = entry else {
                 listing.stamp = None;
                 break;
@@ -672,8 +672,8 @@ mod tests {
             let mut test = std::process::Command::new(std::env::current_exe().unwrap());
             test.args([name, "--exact"]).env(CHILD, tree.root());
             let output = test.output().unwrap();
-            let text = String::from_utf8_lossy(&output.stdout);
-            assert!(output.status.success() && text.contains("1 passed"), "{text}");
+            let summary = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success() && summary.contains("1 passed"), "{summary}");
             return;
         };
         let mut listings = FolderListings::default();

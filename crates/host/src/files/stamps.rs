@@ -198,12 +198,12 @@ fn stamp_share(
         let (folder, name) = file.as_str().rsplit_once('/').unwrap_or(("", file.as_str()));
         if open.as_ref().is_none_or(|open| open.name != folder) {
             let opened = OpenFolder::open(root, folder);
-            is_whole &= !opened.as_ref().is_err_and(is_lack_of_resources);
+            is_whole &= !opened.as_ref().is_err_and(|error| is_lack_of_resources(*error));
             open = opened.ok();
         }
         let Some(OpenFolder { descriptor, .. }) = &open else { continue };
         let stat = statat(descriptor, name, AtFlags::SYMLINK_NOFOLLOW);
-        is_whole &= !stat.as_ref().is_err_and(is_lack_of_resources);
+        is_whole &= !stat.as_ref().is_err_and(|error| is_lack_of_resources(*error));
         let Ok(stat) = stat else { continue };
         let mut stamp = FileStamp::of_stat(&stat);
         if purpose == StampPurpose::Poll {
@@ -223,8 +223,8 @@ fn stamp_share(
 }
 
 /// True if an entry could not be read for lack of descriptors or memory, so that nothing is known about it.
-pub(super) fn is_lack_of_resources(error: &Errno) -> bool {
-    matches!(*error, Errno::MFILE | Errno::NFILE | Errno::NOMEM)
+pub(super) fn is_lack_of_resources(error: Errno) -> bool {
+    matches!(error, Errno::MFILE | Errno::NFILE | Errno::NOMEM)
 }
 
 /// Hash of a file's bytes; `None` if there are too many or it is no regular file.

@@ -199,7 +199,7 @@ pub(super) fn watched_walk(root: &Path, folder: &Path) -> Walk {
 /// True if a folder was not read for lack of descriptors or memory.
 pub(super) fn is_unread_folder(error: &ignore::Error) -> bool {
     let errno = error.io_error().and_then(Errno::from_io_error);
-    errno.as_ref().is_some_and(is_lack_of_resources)
+    errno.is_some_and(is_lack_of_resources)
 }
 
 /// The folder of Cargo's build output.

@@ -358,7 +358,7 @@ mod tests {
         let names: Vec<bool> =
             pyright_bases(&root, &markers).iter().map(|base| base.exists()).collect();
         assert_eq!(names, [true, true, false]);
-        assert_eq!(pyright_bases(&root.join("q"), &markers), [PathBuf::new(); 0]);
+        assert!(pyright_bases(&root.join("q"), &markers).is_empty());
     }
 
     #[test]
