@@ -59,20 +59,52 @@ fn a_folder_that_became_a_link() {
     is_not_taken_for_older(&sandbox);
 }
 
-#[test]
-fn generated_code_that_git_ignores() {
+/// A loop that was just started: its start is still being measured.
+fn started(sandbox: &Sandbox) {
+    sandbox.commit();
+    let start = ["loop", "start", "--session", SESSION, "--until", "diagnostics"];
+    let output = sandbox.run(&[&start[..], &["--prompt", "change it"]].concat());
+    assert_eq!(output.code, 0, "{output:#?}");
+}
+
+/// The code is imported by the file `app.py`; the agent edits that file or another one.
+fn generated_code(edited: &str) {
     let user = USER.replace("lib", "gen.lib");
     let sandbox = project();
     sandbox.write(".gitignore", "gen/\n");
     sandbox.write("gen/lib.py", GOOD);
     sandbox.write("app.py", &user);
-    sandbox.commit();
-    let start = ["loop", "start", "--session", SESSION, "--until", "diagnostics"];
-    let output = sandbox.run(&[&start[..], &["--prompt", "change it"]].concat());
-    assert_eq!(output.code, 0, "{output:#?}");
-    // While the start of the loop is being measured.
+    sandbox.write("other.py", "one = 1\n");
+    started(&sandbox);
     sandbox.write("gen/lib.py", OTHER);
-    sandbox.tool_write("app.py", &format!("{user}more = 1\n"));
+    let text = fs::read_to_string(sandbox.root().join(edited)).unwrap();
+    sandbox.tool_write(edited, &format!("{text}more = 1\n"));
+    is_not_taken_for_older(&sandbox);
+}
+
+#[test]
+fn generated_code_that_git_ignores_in_an_edited_file() {
+    generated_code("app.py");
+}
+
+#[test]
+fn generated_code_that_git_ignores_in_an_unchanged_file() {
+    generated_code("other.py");
+}
+
+#[test]
+fn a_link_to_another_folder() {
+    let sandbox = project();
+    for (folder, text) in [("one", GOOD), ("two", OTHER)] {
+        sandbox.write(&format!("{folder}/lib.py"), text);
+    }
+    symlink("one", sandbox.root().join("now")).unwrap();
+    sandbox.write("app.py", &USER.replace("lib", "now.lib"));
+    sandbox.write("other.py", "one = 1\n");
+    started(&sandbox);
+    fs::remove_file(sandbox.root().join("now")).unwrap();
+    symlink("two", sandbox.root().join("now")).unwrap();
+    sandbox.tool_write("other.py", "one = 1\nmore = 1\n");
     is_not_taken_for_older(&sandbox);
 }
 

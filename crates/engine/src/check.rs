@@ -10,7 +10,7 @@ use crate::evidence::attribution::BaseComparison;
 use crate::evidence::dependents::DependentFiles;
 use crate::evidence::evidence_reply::{ReportInput, ReportOptions, evidence_reply, load_baselines};
 use crate::evidence::gather::{MeasureRequest, UntouchedDependents, gather_evidence};
-use crate::evidence::unshown_files::changed_behind_links;
+use crate::evidence::unshown_files::UnshownFiles;
 use crate::evidence::work_base::WorkBase;
 use crate::ledger::AffectedFiles;
 use crate::project::Project;
@@ -105,7 +105,7 @@ struct CheckFileSet {
     /// Changed files that configure servers.
     configuration: Vec<RelPath>,
     /// Changed files whose state at HEAD no open document can show.
-    unshown: Vec<RelPath>,
+    unshown: UnshownFiles,
 }
 
 fn find_check_files(
@@ -138,7 +138,7 @@ fn find_check_files(
         Ok(Some(changed)) => {
             let all = changed.files.iter().chain(&changed.deleted);
             let configuration = project.configuration_among(all);
-            let unshown = changed_behind_links(&project.root, &changed.files);
+            let unshown = UnshownFiles::behind_links(&project.root, &changed.files);
             let files: Vec<_> = changed.files.into_iter().filter(is_wanted).collect();
             let deleted: Vec<_> = changed.deleted.into_iter().filter(is_wanted).collect();
             let is_empty = files.is_empty() && changed.skipped.is_empty() && deleted.is_empty();

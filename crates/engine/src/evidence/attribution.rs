@@ -13,6 +13,7 @@ use crate::evidence::gather::UntouchedDependents;
 use crate::evidence::renamed_files::renamed;
 use crate::evidence::snapshot_measurement;
 use crate::evidence::snapshot_measurement::SensorResult;
+use crate::evidence::unshown_files::UnshownFiles;
 use crate::evidence::work_base::{BaseText, WorkBase};
 use crate::project::Project;
 use moai_base::delta::Delta;
@@ -35,8 +36,7 @@ pub(crate) struct BaseComparison {
     pub(crate) deleted: Vec<RelPath>,
     /// Files that configure servers and differ from the base state.
     pub(crate) configuration: Vec<RelPath>,
-    /// Files that differ from the base state, or may do so, and whose earlier state no open document can show.
-    pub(crate) unshown: Vec<RelPath>,
+    pub(crate) unshown: UnshownFiles,
     /// True if older findings are excluded in changed files as well; otherwise only in unchanged ones.
     pub(crate) includes_changed: bool,
 }
@@ -278,13 +278,13 @@ fn touched_servers(
     let changed = files.iter().filter(|(_, file)| file.is_changed || file.is_renamed());
     let changed = changed.map(|(path, _)| path);
     let mut touched = BTreeSet::new();
-    for path in changed.chain(&comparison.deleted).chain(&comparison.unshown) {
+    for path in changed.chain(&comparison.deleted).chain(&comparison.unshown.files) {
         let extension = path.extension().unwrap_or_default();
         touched.extend(project.workspace.catalogue.data_readers(&extension).map(str::to_owned));
         let choices = snapshot_measurement::select_servers(engine, project, path);
         touched.extend(choices.into_iter().flatten().map(|choice| choice.id));
     }
-    if !comparison.configuration.is_empty() {
+    if !comparison.configuration.is_empty() || comparison.unshown.has_folder_link {
         touched.extend(project.workspace.catalogue.server_ids().map(str::to_owned));
     }
     touched
@@ -338,7 +338,8 @@ fn earlier_state(
 ) -> EarlierState {
     let mut state = EarlierState {
         texts: Vec::new(),
-        created_or_deleted: [&*comparison.deleted, &comparison.unshown].concat(),
+        created_or_deleted: [&*comparison.deleted, &comparison.unshown.files].concat(),
+        has_folder_link: comparison.unshown.has_folder_link,
         configuration: comparison.configuration.clone(),
     };
     for (path, file) in files.iter().filter(|(_, file)| file.is_changed || file.is_renamed()) {

@@ -30,6 +30,8 @@ pub(crate) struct EarlierState {
     pub(crate) texts: Vec<Snapshot>,
     /// Files created or deleted since, which no open document can show.
     pub(crate) created_or_deleted: Vec<RelPath>,
+    /// True if a link to a folder changed since.
+    pub(crate) has_folder_link: bool,
     /// Changed files that configure servers, which servers read from the disk.
     pub(crate) configuration: Vec<RelPath>,
 }
@@ -322,6 +324,7 @@ fn obstacle(
         OverlaySupport::Project if changed.any(|path| is_data(choice, path)) => {
             "data that it reads changed since"
         }
+        OverlaySupport::Project if state.has_folder_link => "a link to a folder changed since",
         OverlaySupport::Project
             if created_or_deleted.any(|path| is_served(engine, project, path, subject)) =>
         {

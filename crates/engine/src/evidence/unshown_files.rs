@@ -9,13 +9,29 @@ use crate::project::Project;
 use moai_base::path::RelPath;
 use moai_host::{files, git};
 
-/// The changed paths that lead through symbolic links now. Servers read the targets of the links, not an open
-/// document at the path.
-pub(crate) fn changed_behind_links(root: &Path, changed: &[RelPath]) -> Vec<RelPath> {
-    let is_behind_link = |path: &&RelPath| {
-        path.under(root).symlink_metadata().is_ok() && !files::is_real_path(root, path)
-    };
-    changed.iter().filter(is_behind_link).cloned().collect()
+/// Files that differ from the base state, or may do so; see the module.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct UnshownFiles {
+    pub(crate) files: Vec<RelPath>,
+    /// True if a link to a folder changed: a server of any language may read files through it.
+    pub(crate) has_folder_link: bool,
+}
+
+impl UnshownFiles {
+    /// The changed paths that lead through symbolic links now. Servers read the targets of the links, not an open
+    /// document at the path.
+    pub(crate) fn behind_links(root: &Path, changed: &[RelPath]) -> Self {
+        let is_behind_link = |path: &&RelPath| {
+            path.under(root).symlink_metadata().is_ok() && !files::is_real_path(root, path)
+        };
+        let files: Vec<RelPath> = changed.iter().filter(is_behind_link).cloned().collect();
+        let has_folder_link = files.iter().any(|path| path.under(root).is_dir());
+        Self { files, has_folder_link }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
 }
 
 /// The programs that git ignores and that were written since the checkpoint, which has no earlier text of them: code

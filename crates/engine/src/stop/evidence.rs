@@ -325,17 +325,19 @@ pub(crate) async fn measure_stop_files(
     }
     // The related programs are measured too, because a search by name misses some dependents: a type
     // inferred through a third file, a name of two letters.
+    let has_unshown = request.comparison.as_ref().is_some_and(|it| !it.unshown.is_empty());
     let mut wider = MeasureRequest { skipped: Vec::new(), run_scan: false, ..request };
     wider.files.extend(others.iter().cloned());
     wider.dependents.files.extend(others);
     let wider = gather_evidence(call.engine, project, wider).await;
-    with_others(evidence, wider)
+    with_others(evidence, wider, has_unshown)
 }
 
 /// Adds the results of the other programs: errors that the work introduced there, and the number of
 /// measured files. Gaps there are dropped, because nothing suggests that the work affects them; but
-/// not those of files that changed meanwhile, which may be the work's own.
-fn with_others(mut evidence: Evidence, wider: Evidence) -> Evidence {
+/// not those of files that changed meanwhile, which may be the work's own, and no errors that may be older
+/// if something changed that nobody can show as it was.
+fn with_others(mut evidence: Evidence, wider: Evidence, has_unshown: bool) -> Evidence {
     if wider.verdict() == Verdict::Dirty {
         let servers = wider.readings.iter().filter(|reading| reading.kind == SensorKind::Lsp);
         let servers: BTreeSet<String> = servers.map(|reading| reading.sensor.clone()).collect();
@@ -356,10 +358,13 @@ fn with_others(mut evidence: Evidence, wider: Evidence) -> Evidence {
                     reading.files = other.files;
                     reading.elapsed_ms += other.elapsed_ms;
                 }
-                Some(gap) if gap.cause == Cause::Superseded && reading.gap.is_none() => {
-                    reading.gap = Some(gap.clone());
+                Some(gap) => {
+                    let counts = gap.cause == Cause::Superseded
+                        || (has_unshown && gap.cause == Cause::NoBaseline);
+                    if counts && reading.gap.is_none() {
+                        reading.gap = Some(gap.clone());
+                    }
                 }
-                Some(_) => {}
             }
         }
     }

@@ -10,7 +10,7 @@ use crate::evidence::dependents::{DependentFiles, RelatedSources};
 use crate::evidence::gather::UntouchedDependents;
 use crate::evidence::hidden_files::HiddenFiles;
 use crate::evidence::moved_files::{MoveSearch, vanished_texts};
-use crate::evidence::unshown_files::{changed_behind_links, changed_ignored};
+use crate::evidence::unshown_files::{UnshownFiles, changed_ignored};
 use crate::evidence::work_base::WorkBase;
 use crate::hooks::hook_call::HookCall;
 use crate::ledger::AffectedFiles;
@@ -107,7 +107,7 @@ fn files_of_work(
     let written = hidden_search.differing_files(written, &scope.files);
     scope.files.extend(written);
     let deleted = hidden_search.reveal(&mut scope, &|_| true);
-    let mut unshown = changed_behind_links(&project.root, &scope.changed);
+    let mut unshown = UnshownFiles::behind_links(&project.root, &scope.changed);
     if scope.files.is_empty() && scope.skipped.is_empty() && !is_compared {
         scope = all_files(project);
     }
@@ -120,7 +120,7 @@ fn files_of_work(
     if let Some(base) = hidden_search.base_of_dependents(work.commit.as_deref(), is_compared) {
         let deleted =
             if is_compared { deleted.clone() } else { base.deleted_files().unwrap_or_default() };
-        let deleted = deleted.into_iter().chain(unshown.iter().cloned());
+        let deleted = deleted.into_iter().chain(unshown.files.iter().cloned());
         let deleted: Vec<RelPath> = deleted.filter(|path| project.has_sensor(path)).collect();
         let dependents = DependentFiles::find(project, &base, &scope.files, &deleted);
         unchanged.extend(dependents.files);
@@ -145,7 +145,7 @@ fn files_of_work(
     scope.dependents = UntouchedDependents { files: unchanged, affected };
     let configuration = std::mem::take(&mut scope.configuration);
     scope.comparison = hidden_search.base.clone().filter(|_| is_compared).map(|base| {
-        unshown.extend(changed_ignored(&hidden_search.engine, project, &base));
+        unshown.files.extend(changed_ignored(&hidden_search.engine, project, &base));
         BaseComparison { base, deleted, configuration, unshown, includes_changed: true }
     });
     scope.bound();

@@ -219,14 +219,15 @@ impl ServerActor {
             ActorRequest::FilesChanged { changes, present } => {
                 let modules = is_go_manifest_changed(&changes).then(|| self.outside_modules());
                 let checking = CheckingConfig::of_server(&self.choice);
-                if checking.is_some_and(|checking| checking.overlooks(&changes)) {
-                    self.gauge.is_outdated.store(true, Ordering::Relaxed);
-                }
+                let is_overlooked = checking.is_some_and(|checking| checking.overlooks(&changes));
                 if let Some(running) = &mut self.running {
                     if let Some(modules) = modules {
                         running.session.set_dependencies(modules);
                     }
                     running.session.files_changed(&changes, &present);
+                    if is_overlooked {
+                        running.session.reload_configuration();
+                    }
                 }
                 // Queued requests hold texts from before the change, so the change is queued behind
                 // them, with their deadline: alone it would not justify starting a process.

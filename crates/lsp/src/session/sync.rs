@@ -54,6 +54,14 @@ impl LspSession {
         self.rediscover_project(changes);
     }
 
+    /// Makes pyright resolve all imports again. It answers no request until it has read the settings again
+    /// (`updateSettingsForAllWorkspaces`, pyright 1.1.414).
+    pub fn reload_configuration(&mut self) {
+        if self.phase == SessionPhase::Ready {
+            self.notify("workspace/didChangeConfiguration", json!({"settings": self.settings}));
+        }
+    }
+
     /// Ends requests about other than the present bytes of a file, and updates its document. Returns
     /// whether the server has the present text.
     fn follow_disk(&mut self, path: RelPath, now: Option<&PresentText>) -> bool {
