@@ -77,7 +77,7 @@ fn generated_code(edited: &str) {
     sandbox.write("other.py", "one = 1\n");
     started(&sandbox);
     sandbox.write("gen/lib.py", OTHER);
-    let text = fs::read_to_string(sandbox.root().join(edited)).unwrap();
+    let text = fs::read_to_string(sandbox.root().join(edited)).expect("it was written");
     sandbox.tool_write(edited, &format!("{text}more = 1\n"));
     is_not_taken_for_older(&sandbox);
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::engine::{Engine, run_blocking};
 use crate::evidence::attribution::BaseComparison;
 use crate::evidence::dependents::{DependentFiles, RelatedSources};
+use crate::evidence::disk_poll::sync_disk;
 use crate::evidence::gather::UntouchedDependents;
 use crate::evidence::hidden_files::HiddenFiles;
 use crate::evidence::moved_files::{MoveSearch, vanished_texts};
@@ -71,6 +72,10 @@ pub(crate) async fn files_of_stop(
         let paths = paths.to_vec();
         let scope = run_blocking(move || files_below_paths(&hidden_search, &paths)).await;
         return scope.unwrap_or_else(StopScope::after_internal_error);
+    }
+    if base.is_compared {
+        // Changes of generated code that git ignores are known from the last poll.
+        sync_disk(call.engine, &call.project).await;
     }
     let (written, is_written_cut) = call.engine.ledger().session(session).written(root);
     let work = SessionWork {
