@@ -335,8 +335,8 @@ pub(crate) async fn measure_stop_files(
 
 /// Adds the results of the other programs: errors that the work introduced there, and the number of
 /// measured files. Gaps there are dropped, because nothing suggests that the work affects them; but
-/// not those of files that changed meanwhile, which may be the work's own, and no errors that may be older
-/// if something changed that nobody can show as it was.
+/// not those of files that changed meanwhile, which may be the work's own, nor of errors that may be older
+/// if something changed whose earlier state is unknown.
 fn with_others(mut evidence: Evidence, wider: Evidence, has_unshown: bool) -> Evidence {
     if wider.verdict() == Verdict::Dirty {
         let servers = wider.readings.iter().filter(|reading| reading.kind == SensorKind::Lsp);
