@@ -13,16 +13,21 @@ const USER: &str = "from lib import half\n\ntotal: int = half(1)\n";
 /// The user of the other module.
 const BROKEN: &str = "app.py";
 
+/// A loop that was just started: the start is still being measured.
+fn started(sandbox: &Sandbox) {
+    sandbox.commit();
+    let start = ["loop", "start", "--session", SESSION, "--until", "diagnostics"];
+    let output = sandbox.run(&[&start[..], &["--prompt", "change it"]].concat());
+    assert_eq!(output.code, 0, "{output:#?}");
+}
+
 /// A loop in a project with these files, whose measurements of the loop's start are lost.
 fn looping(files: &[(&str, &str)]) -> Sandbox {
     let sandbox = project();
     for (path, text) in files {
         sandbox.write(path, text);
     }
-    sandbox.commit();
-    let start = ["loop", "start", "--session", SESSION, "--until", "diagnostics"];
-    let output = sandbox.run(&[&start[..], &["--prompt", "change it"]].concat());
-    assert_eq!(output.code, 0, "{output:#?}");
+    started(&sandbox);
     assert_eq!(sandbox.run(&["daemon", "stop"]).code, 0);
     sandbox
 }
@@ -57,14 +62,6 @@ fn a_folder_that_became_a_link() {
     symlink("other", sandbox.root().join("sub")).unwrap();
     sandbox.tool_write("app.py", &format!("{user}more = 1\n"));
     is_not_taken_for_older(&sandbox);
-}
-
-/// A loop that was just started: its start is still being measured.
-fn started(sandbox: &Sandbox) {
-    sandbox.commit();
-    let start = ["loop", "start", "--session", SESSION, "--until", "diagnostics"];
-    let output = sandbox.run(&[&start[..], &["--prompt", "change it"]].concat());
-    assert_eq!(output.code, 0, "{output:#?}");
 }
 
 /// The code is imported by the file `app.py`; the agent edits that file or another one.

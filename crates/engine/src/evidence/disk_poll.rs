@@ -48,9 +48,9 @@ struct UnannouncedPoll {
     changes: Vec<(PathBuf, DiskChange)>,
 }
 
-/// Polls the root; `None` after a panic or for lack of descriptors or memory. At the first poll everything counts as changed, because a server
-/// may still run from before this root was forgotten. Walk and stamps are one job, because hooks wait for them
-/// and each job costs a change of threads.
+/// Polls the root; `None` after a panic or for lack of descriptors or memory. At the first poll everything counts as
+/// changed, because a server may still run from before this root was forgotten. Walk and stamps are one job, because
+/// hooks wait for them and each job costs a change of threads.
 async fn poll_disk(
     engine: &Arc<Engine>,
     project: &Project,

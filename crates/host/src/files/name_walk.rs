@@ -165,7 +165,8 @@ impl Default for FolderListings {
 impl FolderListings {
     /// Like [`walk_names`], for a caller that must know whether these are all, and that may no longer
     /// need them while the walk of a large tree is in progress; `None` if that ended it, or if the system lacks
-    /// descriptors or memory, because the files left out would count as deleted. `wanted` must be the same predicate for every walk; otherwise the listings must be replaced by new ones.
+    /// descriptors or memory, because the files left out would count as deleted. `wanted` must be the same predicate
+    /// for every walk; otherwise the listings must be replaced by new ones.
     pub fn walk(
         &mut self,
         root: &Path,

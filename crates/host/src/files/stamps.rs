@@ -107,7 +107,7 @@ impl FileStamp {
     /// The stamp for a caller that compares it with later ones. On a file system that keeps whole seconds it needs
     /// the bytes for as long as a write may leave the same times, because that is too long to wait. A file that
     /// cannot be read differs from every other stamp until then.
-    fn told_by_content(mut self, open: impl FnOnce() -> Option<File>) -> Self {
+    fn with_content_hash(mut self, open: impl FnOnce() -> Option<File>) -> Self {
         if self.is_coarse() && !self.is_final(FileClock::of_kernel().earliest_ns()) {
             let content = open().and_then(hash_content);
             self.content = content.unwrap_or_else(|| hash_of(&now_ns()));
@@ -212,7 +212,7 @@ fn stamp_share(
             {
                 stamp = stamp.through_link(&FileStamp::of_stat(&target));
             }
-            stamp = stamp.told_by_content(|| {
+            stamp = stamp.with_content_hash(|| {
                 let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
                 openat(descriptor, name, flags, Mode::empty()).ok().map(File::from)
             });
@@ -345,7 +345,7 @@ pub fn stamp_file(file: &Path) -> Option<FileStamp> {
 #[must_use]
 pub fn stamp_source(file: &Path) -> Option<FileStamp> {
     let stamp = stamp_file(file)?;
-    Some(stamp.told_by_content(|| {
+    Some(stamp.with_content_hash(|| {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         rustix::fs::open(file, flags, Mode::empty()).ok().map(File::from)
     }))
@@ -473,14 +473,14 @@ mod tests {
             FileStamp {
                 modified_ns: 0,
                 changed_ns: 0,
-                ..coarse.told_by_content(|| File::open(&path).ok())
+                ..coarse.with_content_hash(|| File::open(&path).ok())
             }
         };
         assert_ne!(stamp("one", 0), stamp("two", 0));
         assert_eq!(stamp("one", 0), stamp("one", 0));
         let old_ns = 2 * COARSE_TIME_NS_MAX;
         assert_eq!(stamp("one", old_ns).content, 0);
-        let unreadable = || stamp_file(&path).unwrap().told_by_content(|| None).content;
+        let unreadable = || stamp_file(&path).unwrap().with_content_hash(|| None).content;
         assert_eq!(unreadable(), 0, "its time has a fraction");
         std::fs::write(&path, vec![b'x'; usize::try_from(COARSE_HASHED_BYTES_MAX).unwrap() + 1])
             .unwrap();
