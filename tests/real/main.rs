@@ -15,6 +15,7 @@ mod go;
 mod honest;
 mod importers;
 mod java;
+mod linked;
 #[path = "../it/mcp_client.rs"]
 #[expect(dead_code, reason = "shared with the other test target, which uses the rest")]
 mod mcp_client;

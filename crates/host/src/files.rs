@@ -27,7 +27,9 @@ pub use ignores::IgnoreRules;
 pub use inputs::{
     is_special, link_out_of, open_input, open_regular, read_regular, read_regular_text,
 };
-pub use name_walk::{FolderListings, HiddenFolders, NameWalk, walk_names, walk_names_and_hidden};
+pub use name_walk::{
+    FolderListings, HiddenFolders, NameWalk, OutsideFolder, walk_names, walk_names_and_hidden,
+};
 pub use nested::other_repository;
 pub use private::{
     private_dir, private_temporary, read_private, remove_abandoned, write_private,
@@ -38,8 +40,8 @@ pub use snapshot::{RootReader, Snapshot, read_snapshot, snapshot_of_bytes};
 pub use stamps::{FileStamp, await_tick, stamp_file, stamp_files, stamp_source, stamp_sources};
 pub use tail::{TailChunk, TailPosition, read_tail};
 pub use walk::{
-    FileWalk, files_of_sizes, is_marked_project, is_real_path, is_unbounded, links_to_outside,
-    walk_files, walk_hidden, walk_place, walk_watched,
+    FileWalk, PlaceWalk, WalkEnd, files_of_sizes, is_marked_project, is_real_path, is_unbounded,
+    links_to_outside, walk_files, walk_hidden, walk_place, walk_watched,
 };
 
 /// Root of a working directory: inside a git working tree, the nearest ancestor with a `.moai`

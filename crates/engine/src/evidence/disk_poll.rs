@@ -60,7 +60,7 @@ async fn poll_disk(
     let (engine, project) = (Arc::clone(engine), project.clone());
     let polled = run_blocking(move || {
         let walk = walk_root(&project, &mut turn)?;
-        let changes = poll_files(&engine, &project, &walk, &reaches)?;
+        let changes = poll_files(&engine, &project, &mut turn, &walk, &reaches)?;
         Some(UnannouncedPoll { turn, changes })
     });
     polled.await.flatten()
@@ -92,6 +92,7 @@ fn walk_root(project: &Project, turn: &mut PollTurn) -> Option<NameWalk> {
 fn poll_files(
     engine: &Engine,
     project: &Project,
+    turn: &mut PollTurn,
     walk: &NameWalk,
     reaches: &[ServerReach],
 ) -> Option<Vec<(PathBuf, DiskChange)>> {
@@ -105,7 +106,8 @@ fn poll_files(
         Some(before) => disk_changes(before, &now),
         None => now.keys().map(|path| (path.clone(), DiskChange::Changed)).collect(),
     };
-    let stamps = stamp_outside(project, reaches);
+    let data_folders = turn.data_folders();
+    let stamps = stamp_outside(project, reaches, &walk.outside_folders, data_folders);
     let started_ns = reaches.iter().map(|reach| reach.started_ns).min().unwrap_or_default();
     let outside_changes = outside_changes(&outside_before, &stamps, started_ns);
     let limit = match (walk.is_whole, stamps.is_whole) {

@@ -1,8 +1,8 @@
 //! Stamps the files that language servers depend on and the walk of the root leaves out: generated
-//! and installed packages, hidden folders, places outside the root. Beyond a limit, results get gaps.
+//! and installed packages, hidden folders, places outside the root, also those that a link in the root leads to. Beyond a limit, results get gaps.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::evidence::poll_gate::PollLimit;
 use crate::evidence::snapshot_measurement::SensorResult;
@@ -10,27 +10,64 @@ use crate::ledger::outside::OutsideStamps;
 use crate::project::Project;
 use moai_base::evidence::SensorKind;
 use moai_base::limits::OUTSIDE_FILES_MAX;
-use moai_host::files::{await_tick, stamp_source, walk_place};
+use moai_base::path::RelPath;
+use moai_host::files::{OutsideFolder, WalkEnd, await_tick, stamp_source, walk_place};
+use moai_host::git;
 use moai_host::servers::ServerReach;
 
-pub(crate) fn stamp_outside(project: &Project, reaches: &[ServerReach]) -> OutsideStamps {
+/// Stamps the places that servers depend on, and the folders outside the root that links in it lead to. A linked
+/// folder with too many entries is one of data if git ignores the link, or if no program is among the entries that
+/// the walk visited; such folders are left out of this poll and of later ones.
+pub(crate) fn stamp_outside(
+    project: &Project,
+    reaches: &[ServerReach],
+    linked: &[OutsideFolder],
+    data_folders: &mut BTreeSet<PathBuf>,
+) -> OutsideStamps {
     let read: BTreeSet<&PathBuf> = reaches.iter().flat_map(|reach| &reach.places.files).collect();
-    let watched: BTreeSet<PathBuf> =
-        reaches.iter().flat_map(|reach| &reach.places.watched).cloned().collect();
     let mut is_whole = read.len() <= OUTSIDE_FILES_MAX;
     let read = read.into_iter().take(OUTSIDE_FILES_MAX);
     let mut files: BTreeMap<_, _> = read.map(|file| (file.clone(), stamp_source(file))).collect();
+    let registered = reaches.iter().flat_map(|reach| &reach.places.watched);
+    let linked = linked.iter().filter(|folder| !data_folders.contains(&folder.target));
+    let linked: BTreeMap<&PathBuf, &PathBuf> =
+        linked.map(|folder| (&folder.link, &folder.target)).collect();
+    let mut watched: BTreeSet<PathBuf> =
+        registered.chain(linked.keys().copied()).cloned().collect();
+    let mut left_out = Vec::new();
     let is_nested = |place: &&PathBuf| place.ancestors().skip(1).any(|at| watched.contains(at));
     for place in watched.iter().filter(|place| !is_nested(place)) {
         let left = OUTSIDE_FILES_MAX.saturating_sub(files.len());
-        let (found, is_all) = walk_place(place, left, &|path| project.is_watched(path));
-        is_whole &= is_all;
-        files.extend(
-            found.into_iter().filter_map(|file| Some((file.clone(), Some(stamp_source(&file)?)))),
-        );
+        let found = walk_place(place, left, &|path| project.is_watched(path));
+        if let Some(target) = linked.get(place)
+            && found.end == WalkEnd::TooManyEntries
+            && is_data(project, place, &found.files)
+        {
+            left_out.push((place.clone(), (*target).clone()));
+            continue;
+        }
+        is_whole &= found.end == WalkEnd::Whole;
+        let stamps = found.files.into_iter();
+        files.extend(stamps.filter_map(|file| Some((file.clone(), Some(stamp_source(&file)?)))));
+    }
+    for (link, target) in left_out {
+        watched.remove(&link);
+        data_folders.insert(target);
     }
     await_tick(files.values().flatten());
     OutsideStamps { files, watched, is_whole }
+}
+
+fn is_data(project: &Project, link: &Path, files: &[PathBuf]) -> bool {
+    let is_program = |file: &PathBuf| {
+        RelPath::below(&project.root, file).is_some_and(|path| project.is_program(&path))
+    };
+    let path = RelPath::below(&project.root, link);
+    // If git's data is unusable, the link counts as one that it does not ignore.
+    let is_ignored = |path: RelPath| {
+        git::ignored_paths(&project.root, &[path]).is_ok_and(|ignored| !ignored.is_empty())
+    };
+    !files.iter().any(is_program) || path.is_some_and(is_ignored)
 }
 
 /// Adds a gap to the findings of language servers that may depend on files no poll covers.

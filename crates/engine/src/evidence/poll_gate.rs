@@ -1,5 +1,7 @@
 //! Serializes the polls of a root, and lets one poll serve all callers that asked before it began.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -40,8 +42,8 @@ impl PollLimit {
                 )
             }
             Self::OutsideFiles => format!(
-                "language servers depend on more than {OUTSIDE_FILES_MAX} files outside the project's own; changes of \
-                 the others are not noticed"
+                "language servers may depend on more than {OUTSIDE_FILES_MAX} files outside the project's own, \
+                 counting all those in folders that links lead to; changes of the others are not noticed"
             ),
         };
         Gap::new(Cause::Skipped, detail)
@@ -72,6 +74,7 @@ struct FinishedPoll {
     listings: FolderListings,
     /// Selects the names in the listings.
     filter: Option<WatchFilter>,
+    data_folders: BTreeSet<PathBuf>,
 }
 
 /// The parts of a project that decide which files are watched.
@@ -153,6 +156,11 @@ impl PollTurn {
             self.last.filter = Some(filter);
         }
         &mut self.last.listings
+    }
+
+    /// Folders outside the root that a link leads to and polls leave out.
+    pub(crate) fn data_folders(&mut self) -> &mut BTreeSet<PathBuf> {
+        &mut self.last.data_folders
     }
 
     /// Ends the turn; callers that waited since before it began get the same result.

@@ -9,7 +9,8 @@ use moai_base::evidence::{SensorKind, SensorReading};
 use moai_base::limits::LINKED_ENTRIES_MAX;
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
-use moai_host::{files, git};
+use moai_host::files::{self, WalkEnd};
+use moai_host::git;
 use moai_lsp::registry::Catalogue;
 
 /// The reading for the first such file that changed since a time in milliseconds since the epoch.
@@ -34,16 +35,16 @@ pub(super) fn changed_linked_code(
             entries.fetch_add(1, Ordering::Relaxed);
             catalogue.language_of(path).is_some()
         };
-        let (found, is_whole) = files::walk_place(&place, entries_left, &is_code);
+        let walk = files::walk_place(&place, entries_left, &is_code);
         let is_of_code = |file: &Path| place.is_dir() || is_code_file(file, catalogue);
-        let changed = found.into_iter().find(|file| is_of_code(file) && is_changed(file));
+        let changed = walk.files.into_iter().find(|file| is_of_code(file) && is_changed(file));
         if let Some(file) = changed {
             let below = file.strip_prefix(&place).unwrap_or(Path::new(""));
             // Without the separator behind the name of a linked file.
             let named: PathBuf = [Path::new(link.as_str()), below].into_iter().flatten().collect();
             return Some(unmeasured(&format!("{} was changed", named.display())));
         }
-        (!is_whole).then(|| unmeasured(&format!("{link} leads to too many files")))
+        (walk.end != WalkEnd::Whole).then(|| unmeasured(&format!("{link} leads to too many files")))
     })
 }
 

@@ -28,8 +28,18 @@ const TIMED_FILE_SYSTEMS: [u64; 6] =
 pub struct NameWalk {
     /// Sorted, each once.
     pub names: Vec<RelPath>,
+    /// Not in `names` are the files in these.
+    pub outside_folders: Vec<OutsideFolder>,
     /// True if the list is complete; otherwise there are more files than the limit.
     pub is_whole: bool,
+}
+
+/// A link below the root that leads to a folder outside of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutsideFolder {
+    pub link: PathBuf,
+    /// The folder, without links in its path.
+    pub target: PathBuf,
 }
 
 /// Hidden folders that a walk enters.
@@ -198,7 +208,7 @@ impl FolderListings {
         if is_lacking {
             return None;
         }
-        let own = NameWalk { names, is_whole };
+        let own = NameWalk { names, outside_folders: Vec::new(), is_whole };
         add_linked_names(own, files_max, &root, links, wanted)
     }
 
@@ -389,10 +399,19 @@ fn add_linked_names(
     links: Vec<PathBuf>,
     wanted: &dyn Fn(&RelPath) -> bool,
 ) -> Option<NameWalk> {
-    let NameWalk { mut names, mut is_whole } = own;
+    let NameWalk { mut names, mut outside_folders, mut is_whole } = own;
     let mut linked_count = 0;
     'links: for link in links {
-        for name in names_through_link(root, link)? {
+        let through_link = match link_target(root, &link) {
+            LinkTarget::LeftOut => continue,
+            LinkTarget::OutsideFolder(target) => {
+                outside_folders.push(OutsideFolder { link, target });
+                continue;
+            }
+            LinkTarget::File => vec![link],
+            LinkTarget::Folder(target) => names_through_link(root, &link, &target)?,
+        };
+        for name in through_link {
             let Some(path) = RelPath::below(root, &name).filter(|path| wanted(path)) else {
                 continue;
             };
@@ -405,29 +424,50 @@ fn add_linked_names(
         }
     }
     names.sort_unstable();
-    Some(NameWalk { names, is_whole })
+    Some(NameWalk { names, outside_folders, is_whole })
 }
 
-/// The paths that lead through one link; `None` for lack of descriptors or memory.
-fn names_through_link(root: &Path, link: PathBuf) -> Option<Vec<PathBuf>> {
-    let Ok(target) = link.canonicalize() else { return Some(Vec::new()) };
+/// Where a link leads.
+enum LinkTarget {
+    /// Nowhere, or to a folder that no walk enters.
+    LeftOut,
+    File,
+    /// A folder below the root.
+    Folder(PathBuf),
+    OutsideFolder(PathBuf),
+}
+
+fn link_target(root: &Path, link: &Path) -> LinkTarget {
+    let Ok(target) = link.canonicalize() else { return LinkTarget::LeftOut };
     if !target.is_dir() {
-        return Some(vec![link]);
+        return LinkTarget::File;
     }
     let is_loop = link.starts_with(&target);
-    let is_never = RelPath::below(root, &target)
-        .is_none_or(|target| target.as_str().split('/').any(is_never_walked));
-    if is_loop || is_never || is_hidden(&link) {
-        return Some(Vec::new());
+    if is_loop || is_hidden(link) {
+        return LinkTarget::LeftOut;
     }
+    let has_never_walked = |path: &RelPath| path.as_str().split('/').any(is_never_walked);
+    match RelPath::below(root, &target) {
+        Some(below) if has_never_walked(&below) => LinkTarget::LeftOut,
+        Some(_) => LinkTarget::Folder(target),
+        None if RelPath::below(root, link).is_none_or(|link| has_never_walked(&link)) => {
+            LinkTarget::LeftOut
+        }
+        None => LinkTarget::OutsideFolder(target),
+    }
+}
+
+/// The paths of the files in a folder below the root that lead through a link; `None` for lack of descriptors or
+/// memory.
+fn names_through_link(root: &Path, link: &Path, target: &Path) -> Option<Vec<PathBuf>> {
     let mut names = Vec::new();
-    for entry in watched_walk(root, &target).take(entries_max(root)) {
+    for entry in watched_walk(root, target).take(entries_max(root)) {
         if entry.as_ref().is_err_and(is_unread_folder) {
             return None;
         }
         let Ok(entry) = entry else { continue };
         if is_file(&entry)
-            && let Ok(below) = entry.path().strip_prefix(&target)
+            && let Ok(below) = entry.path().strip_prefix(target)
         {
             names.push(link.join(below));
         }
@@ -509,6 +549,21 @@ mod tests {
         let names = walk_names_and_hidden(&tree.root(), hidden, &|_| true);
         let names: Vec<&str> = names.iter().map(RelPath::as_str).collect();
         assert_eq!(names, ["a/.tool/b", "a/.tool/in/c/d"]);
+    }
+
+    #[test]
+    fn a_link_to_a_folder_outside_the_root_is_listed_without_its_files() {
+        let tree = Tree::new(&["a.py", "src/b.py"]);
+        let outside = Tree::new(&["c.py"]);
+        let target = outside.root();
+        for link in ["src/out", "venv", ".hidden"] {
+            symlink(&target, tree.root().join(link)).unwrap();
+        }
+        symlink("/", tree.root().join("all")).unwrap();
+        let walk = walk_once(&tree, 10);
+        assert_eq!(walk.names.len(), 2);
+        let link = tree.root().join("src/out");
+        assert_eq!(walk.outside_folders, [OutsideFolder { link, target }]);
     }
 
     #[test]

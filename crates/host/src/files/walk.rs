@@ -89,27 +89,48 @@ pub fn walk_watched(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> 
     paths.filter(wanted).take(WALK_FILES_MAX).collect()
 }
 
+/// The files of a place outside a project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlaceWalk {
+    pub files: Vec<PathBuf>,
+    pub end: WalkEnd,
+}
+
+/// Why a walk ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WalkEnd {
+    /// It visited all entries.
+    Whole,
+    TooManyEntries,
+    /// The system lacks descriptors or memory.
+    Lacking,
+}
+
 /// The wanted files below a folder that need not be in a project, or the file itself, as a server
-/// may read them: without hidden entries and [`NEVER_WALKED`] folders. False if these are not all: there
-/// are more than `entries_max` entries, or the system lacks descriptors or memory.
+/// may read them: without hidden entries and [`NEVER_WALKED`] folders. A link at the place is followed; of those below
+/// it, the ones to files.
 #[must_use]
 pub fn walk_place(
     place: &Path,
     entries_max: usize,
     wanted: &(dyn Fn(&RelPath) -> bool + Sync),
-) -> (Vec<PathBuf>, bool) {
+) -> PlaceWalk {
     let mut files = Vec::new();
     for (count, entry) in watched_walk(place, place).enumerate() {
-        if count >= entries_max || entry.as_ref().is_err_and(is_unread_folder) {
-            return (files, false);
+        if count >= entries_max {
+            return PlaceWalk { files, end: WalkEnd::TooManyEntries };
+        }
+        if entry.as_ref().is_err_and(is_unread_folder) {
+            return PlaceWalk { files, end: WalkEnd::Lacking };
         }
         let Ok(entry) = entry else { continue };
         let is_wanted = RelPath::below(place, entry.path()).is_none_or(|path| wanted(&path));
-        if is_file(&entry) && is_wanted {
+        let is_file = || is_file(&entry) || entry.path_is_symlink() && entry.path().is_file();
+        if is_wanted && is_file() {
             files.push(entry.into_path());
         }
     }
-    (files, true)
+    PlaceWalk { files, end: WalkEnd::Whole }
 }
 
 /// The links below the root to files and folders outside of it, without those in hidden and
@@ -574,12 +595,20 @@ mod tests {
         let tree =
             Tree::new(&[("a.py", ""), (".b/c.py", ""), ("node_modules/d.py", ""), ("e.txt", "")]);
         let python = |path: &RelPath| path.extension().as_deref() == Some("py");
-        let walk =
-            |name: &str, entries_max| walk_place(&tree.root().join(name), entries_max, &python);
-        assert_eq!(walk("", 100), (vec![tree.root().join("a.py")], true));
-        assert_eq!(walk("e.txt", 100), (vec![tree.root().join("e.txt")], true));
-        assert_eq!(walk("none", 100), (vec![], true));
-        assert!(!walk("", 2).1);
+        symlink("../e.txt", tree.root().join(".b/f.py")).unwrap();
+        symlink(".b", tree.root().join("g")).unwrap();
+        let walk = |name: &str, entries_max| {
+            let PlaceWalk { files, end } =
+                walk_place(&tree.root().join(name), entries_max, &python);
+            (files, end)
+        };
+        assert_eq!(walk("", 100), (vec![tree.root().join("a.py")], WalkEnd::Whole));
+        assert_eq!(walk("e.txt", 100), (vec![tree.root().join("e.txt")], WalkEnd::Whole));
+        assert_eq!(walk("none", 100), (vec![], WalkEnd::Whole));
+        assert_eq!(walk("", 2).1, WalkEnd::TooManyEntries);
+        let (mut linked, _) = walk("g", 100);
+        linked.sort();
+        assert_eq!(linked, ["g/c.py", "g/f.py"].map(|name| tree.root().join(name)));
     }
 
     #[test]
