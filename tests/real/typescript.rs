@@ -1,5 +1,7 @@
 //! The TypeScript server of a plain project: a type error across two files.
 
+use std::fs;
+
 use crate::servers::{findings, project, project_of, report};
 use crate::support::{Sandbox, write_file};
 
@@ -45,8 +47,13 @@ fn check_follows_unpolled_files(server: &str) {
         format!("{{\"compilerOptions\": {options}, \"include\": [\"src\", \".nuxt/*.d.ts\"]}}\n");
     sandbox.write("tsconfig.json", &config);
     sandbox.write(".gitignore", ".nuxt\nnode_modules\n");
-    let client = "{\"name\": \"@prisma/client\", \"types\": \"index.d.ts\"}\n";
-    sandbox.write("node_modules/@prisma/client/package.json", client);
+    let set_types = |file: &str| {
+        let client = format!("{{\"name\": \"@prisma/client\", \"types\": \"{file}\"}}\n");
+        sandbox.write("node_modules/@prisma/client/package.json", &client);
+    };
+    set_types("index.d.ts");
+    let other = "export declare const model: string;\n";
+    sandbox.write("node_modules/@prisma/client/other.d.ts", other);
     sandbox.write("node_modules/@prisma/client/index.d.ts", "export * from \".prisma/client\";\n");
     let files = [
         ("project/node_modules/.prisma/client/index.d.ts", "export declare const model: "),
@@ -70,6 +77,14 @@ fn check_follows_unpolled_files(server: &str) {
             write(file, kind);
             check(code);
         }
+        fs::remove_file(sandbox.base().join(file.0)).unwrap();
+        check(1);
+        write(file, "number");
+        check(0);
+    }
+    for (types, code) in [("other.d.ts", 1), ("index.d.ts", 0), ("other.d.ts", 1)] {
+        set_types(types);
+        check(code);
     }
 }
 

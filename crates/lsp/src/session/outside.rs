@@ -63,6 +63,9 @@ pub(crate) struct CoveringConfig {
 #[derive(Debug, Default)]
 pub(crate) struct ProjectLists {
     files: BTreeMap<String, BTreeSet<PathBuf>>,
+    /// Files that a project read and that were deleted. A list without them does not show that the project
+    /// no longer needs them: it reads them again once they are back.
+    deleted: BTreeSet<PathBuf>,
     /// The projects whose files were listed after the last change that may have changed them.
     current: BTreeSet<String>,
     /// Configurations of the projects that cover files, as reported since that change.
@@ -106,15 +109,40 @@ impl ProjectLists {
         }
     }
 
+    fn follow_deletions(&mut self, changes: &[(PathBuf, DiskChange)]) {
+        for (file, change) in changes {
+            if *change != DiskChange::Deleted {
+                self.deleted.remove(file);
+            } else if self.files.values().any(|files| files.contains(file)) {
+                self.deleted.insert(file.clone());
+            }
+        }
+    }
+
     pub(crate) fn store(&mut self, root: &Path, project: ListedProject) {
         // Polls select files by their extension, which the base of a configuration need not have.
         let is_listed = |file: &PathBuf| is_unpolled(root, file) || file.extension().is_none();
-        let unpolled = project.files.into_iter().filter(is_listed);
-        self.files.insert(project.name.clone(), unpolled.collect());
+        let mut unpolled: BTreeSet<PathBuf> = project.files.into_iter().filter(is_listed).collect();
+        // Decides which files of its package a project reads; no list contains it.
+        let manifests: BTreeSet<PathBuf> =
+            unpolled.iter().filter_map(|file| package_manifest(file)).collect();
+        unpolled.extend(manifests);
+        self.files.insert(project.name.clone(), unpolled);
         if project.change_count == self.change_count {
             self.current.insert(project.name);
         }
     }
+}
+
+/// The `package.json` of the package in `node_modules` that a file belongs to.
+fn package_manifest(file: &Path) -> Option<PathBuf> {
+    let packages = file.ancestors().skip(1).find(|folder| folder.ends_with("node_modules"))?;
+    let mut below = file.strip_prefix(packages).ok()?.components();
+    let name = below.next()?;
+    let is_scope = name.as_os_str().as_encoded_bytes().starts_with(b"@");
+    let package = packages.join(name);
+    let package = if is_scope { package.join(below.next()?) } else { package };
+    Some(package.join("package.json")).filter(|manifest| manifest != file && package != file)
 }
 
 impl LspSession {
@@ -174,6 +202,7 @@ impl LspSession {
 
     /// Makes the server read changed files outside the polled ones, where a notice is not enough.
     pub(super) fn reread_outside(&mut self, changes: &[(PathBuf, DiskChange)]) {
+        self.project_lists.follow_deletions(changes);
         let mut outside = changes.iter().filter(|(file, _)| self.outside_places.contains(file));
         let Some(first) = outside.next() else { return };
         // tsserver ignores notices about `node_modules/.*`; it rereads all files on request.
@@ -199,7 +228,8 @@ impl LspSession {
             .embedded
             .values()
             .flat_map(|embedded| embedded.files.iter().chain(&embedded.folders));
-        let files = of_projects.chain(of_embedding).cloned().collect();
+        let deleted = self.project_lists.deleted.iter();
+        let files = of_projects.chain(deleted).chain(of_embedding).cloned().collect();
         let mut watched = self.registrations.outside_places(&self.root);
         watched.extend(self.dependencies.iter().cloned());
         let places = OutsidePlaces { files, watched };
@@ -207,5 +237,49 @@ impl LspSession {
             self.outside_places = places.clone();
             self.effects.push(SessionEffect::OutsidePlacesChanged(places));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listed_file_has_the_manifest_of_its_package() {
+        let manifest = |file: &str| {
+            let manifest = package_manifest(Path::new(file))?;
+            Some(manifest.to_str().expect("UTF-8").to_owned())
+        };
+        for (file, package) in [
+            ("/r/node_modules/a/lib/i.d.ts", "/r/node_modules/a"),
+            ("/r/node_modules/@s/a/i.d.ts", "/r/node_modules/@s/a"),
+            (
+                "/r/node_modules/.p/a@1/node_modules/b/i.d.ts",
+                "/r/node_modules/.p/a@1/node_modules/b",
+            ),
+        ] {
+            assert_eq!(manifest(file), Some(format!("{package}/package.json")), "{file}");
+        }
+        for file in ["/r/src/a.ts", "/r/node_modules/a.d.ts", "/r/node_modules/a/package.json"] {
+            assert_eq!(manifest(file), None, "{file}");
+        }
+    }
+
+    #[test]
+    fn a_deleted_file_of_a_project_is_needed_until_it_is_back() {
+        let mut lists = ProjectLists::default();
+        let list = |files: &[&str]| ListedProject {
+            name: "p".to_owned(),
+            files: files.iter().map(PathBuf::from).collect(),
+            change_count: 0,
+        };
+        lists.store(Path::new("/r"), list(&["/o/a.ts", "/o/b.ts"]));
+        let change = |file: &str, change| [(PathBuf::from(file), change)];
+        lists.follow_deletions(&change("/o/a.ts", DiskChange::Deleted));
+        lists.follow_deletions(&change("/o/other.ts", DiskChange::Deleted));
+        lists.store(Path::new("/r"), list(&["/o/b.ts"]));
+        assert_eq!(lists.deleted, BTreeSet::from([PathBuf::from("/o/a.ts")]));
+        lists.follow_deletions(&change("/o/a.ts", DiskChange::Created));
+        assert_eq!(lists.deleted, BTreeSet::new());
     }
 }
