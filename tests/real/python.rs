@@ -113,6 +113,47 @@ fn what_one_virtual_environment_has_is_missing_in_another() {
     assert_eq!(list["servers"].as_array().map(Vec::len), Some(2), "{list:#}");
 }
 
+/// A new package shadows a module of the same name, and a new folder is a package without `__init__.py`.
+fn new_folders_are_packages(server: &str) {
+    let sandbox = project_of("python", server);
+    let check = |code| report(&sandbox.run(&["check", "--all", "--json"]), code);
+    let module =
+        |kind: &str| format!("def half(number: int) -> {kind}:\n    return {kind}(number)\n");
+    let importer = |name: &str| format!("from {name} import half\n\ntotal: int = half(1)\n");
+    sandbox.write("lib.py", &module("int"));
+    sandbox.write("app.py", &importer("lib"));
+    check(0);
+    for _ in 0..2 {
+        sandbox.write("lib/__init__.py", &module("str"));
+        check(1);
+        fs::remove_dir_all(sandbox.path("lib")).unwrap();
+        check(0);
+    }
+    sandbox.write("app.py", &importer("parts.inner.lib"));
+    check(1);
+    for _ in 0..2 {
+        sandbox.write("parts/inner/lib.py", &module("int"));
+        check(0);
+        fs::remove_dir_all(sandbox.path("parts")).unwrap();
+        check(1);
+    }
+}
+
+#[test]
+fn pyright_imports_new_folders() {
+    new_folders_are_packages("pyright");
+}
+
+#[test]
+fn basedpyright_imports_new_folders() {
+    new_folders_are_packages("basedpyright");
+}
+
+#[test]
+fn ty_imports_new_folders() {
+    new_folders_are_packages("ty");
+}
+
 #[test]
 fn an_edited_package_is_read_again() {
     let mut sandbox = project_of("python", "pyright");

@@ -5,6 +5,7 @@ pub(crate) mod code_questions;
 pub(crate) mod deferred_reports;
 pub(crate) mod disk;
 pub(crate) mod event_claims;
+pub(crate) mod folder_changes;
 pub(crate) mod host_calls;
 pub(crate) mod host_sessions;
 pub(crate) mod known_outputs;

@@ -11,6 +11,7 @@ use crate::evidence::outside_poll::stamp_outside;
 use crate::evidence::poll_gate::{DiskEpoch, PollLimit, PollTurn, WatchFilter};
 use crate::evidence::snapshot_measurement;
 use crate::ledger::disk::{OutsidePoll, disk_changes};
+use crate::ledger::folder_changes::folder_changes;
 use crate::ledger::outside::outside_changes;
 use crate::ledger::{DiskCursor, UnseenChanges};
 use crate::project::Project;
@@ -110,6 +111,12 @@ fn poll_files(
     let stamps = stamp_outside(project, reaches, &walk.outside_folders, data_folders);
     let started_ns = reaches.iter().map(|reach| reach.started_ns).min().unwrap_or_default();
     let outside_changes = outside_changes(&outside_before, &stamps, started_ns);
+    let mut folders =
+        before.as_ref().map_or_else(Vec::new, |before| folder_changes(before, &now, &changes));
+    folders.iter_mut().for_each(|(folder, _)| *folder = root.join(&*folder));
+    let outside_folders = folder_changes(&outside_before.files, &stamps.files, &outside_changes);
+    folders.extend(outside_folders.into_iter().filter(|(folder, _)| stamps.is_watched(folder)));
+    folders.retain(|(folder, change)| *change != DiskChange::Deleted || !folder.is_dir());
     let limit = match (walk.is_whole, stamps.is_whole) {
         (false, _) => Some(PollLimit::RootFiles),
         (true, false) => Some(PollLimit::OutsideFiles),
@@ -121,7 +128,7 @@ fn poll_files(
     // Freed here, without the lock of the ledger.
     drop((before, outside_before));
     let changes = changes.into_iter().map(|(path, change)| (path.under(root), change));
-    Some(changes.chain(outside_changes).collect())
+    Some(folders.into_iter().chain(changes).chain(outside_changes).collect())
 }
 
 async fn announce(engine: &Engine, project: &Project, poll: UnannouncedPoll) -> DiskEpoch {

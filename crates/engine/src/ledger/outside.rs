@@ -19,7 +19,8 @@ pub(crate) struct OutsideStamps {
 }
 
 impl OutsideStamps {
-    fn is_watched(&self, file: &Path) -> bool {
+    /// True for a path in a place that a server registered for.
+    pub(crate) fn is_watched(&self, file: &Path) -> bool {
         file.ancestors().any(|place| self.watched.contains(place))
     }
 }
