@@ -9,8 +9,8 @@ use crate::support::Sandbox;
 /// The folder outside the root, which the link `shared` leads to.
 fn link_folder(sandbox: &Sandbox) -> std::path::PathBuf {
     let folder = sandbox.base().join("elsewhere/shared");
-    fs::create_dir_all(folder.join("inner")).unwrap();
-    symlink(&folder, sandbox.root().join("shared")).unwrap();
+    fs::create_dir_all(folder.join("inner")).expect("the folders are ours");
+    symlink(&folder, sandbox.root().join("shared")).expect("the folders are ours");
     folder
 }
 
@@ -18,7 +18,7 @@ fn link_folder(sandbox: &Sandbox) -> std::path::PathBuf {
 fn every_change_is_noticed(sandbox: &Sandbox, modules: [&str; 2], good: &str, bad: &str) {
     let folder = link_folder(sandbox);
     for module in modules {
-        fs::write(folder.join(module), good).unwrap();
+        fs::write(folder.join(module), good).expect("the folders are ours");
     }
     sandbox.commit();
     let check = |code| report(&sandbox.run(&["check", "--all", "--json"]), code);
@@ -26,14 +26,14 @@ fn every_change_is_noticed(sandbox: &Sandbox, modules: [&str; 2], good: &str, ba
     for module in modules {
         let module = folder.join(module);
         for _ in 0..2 {
-            fs::write(&module, bad).unwrap();
+            fs::write(&module, bad).expect("the folders are ours");
             check(1);
-            fs::write(&module, good).unwrap();
+            fs::write(&module, good).expect("the folders are ours");
             check(0);
         }
-        fs::remove_file(&module).unwrap();
+        fs::remove_file(&module).expect("the folders are ours");
         check(1);
-        fs::write(&module, good).unwrap();
+        fs::write(&module, good).expect("the folders are ours");
         check(0);
     }
 }

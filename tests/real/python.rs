@@ -126,7 +126,7 @@ fn new_folders_are_packages(server: &str) {
     for _ in 0..2 {
         sandbox.write("lib/__init__.py", &module("str"));
         check(1);
-        fs::remove_dir_all(sandbox.path("lib")).unwrap();
+        fs::remove_dir_all(sandbox.path("lib")).expect("it exists");
         check(0);
     }
     sandbox.write("app.py", &importer("parts.inner.lib"));
@@ -134,7 +134,7 @@ fn new_folders_are_packages(server: &str) {
     for _ in 0..2 {
         sandbox.write("parts/inner/lib.py", &module("int"));
         check(0);
-        fs::remove_dir_all(sandbox.path("parts")).unwrap();
+        fs::remove_dir_all(sandbox.path("parts")).expect("it exists");
         check(1);
     }
 }

@@ -77,7 +77,7 @@ fn check_follows_unpolled_files(server: &str) {
             write(file, kind);
             check(code);
         }
-        fs::remove_file(sandbox.base().join(file.0)).unwrap();
+        fs::remove_file(sandbox.base().join(file.0)).expect("it exists");
         check(1);
         write(file, "number");
         check(0);

@@ -66,7 +66,7 @@ mod tests {
     fn folders(files: &[&str], other: &[&str]) -> Vec<String> {
         let parse = |path: &&str| RelPath::parse(path).expect("relative");
         let files: Vec<RelPath> = files.iter().map(parse).collect();
-        let other: BTreeMap<RelPath, ()> = other.iter().map(|path| (parse(path), ())).collect();
+        let other: BTreeMap<RelPath, bool> = other.iter().map(|path| (parse(path), true)).collect();
         let folders = folders_without_files(files.iter(), &other);
         folders.iter().map(|folder| folder.display().to_string()).collect()
     }
