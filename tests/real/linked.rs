@@ -36,6 +36,13 @@ fn every_change_is_noticed(sandbox: &Sandbox, modules: [&str; 2], good: &str, ba
         fs::write(&module, good).expect("the folders are ours");
         check(0);
     }
+    let link = sandbox.root().join("shared");
+    for _ in 0..2 {
+        fs::remove_file(&link).expect("the folders are ours");
+        check(1);
+        symlink(&folder, &link).expect("the folders are ours");
+        check(0);
+    }
 }
 
 const GOOD_PYTHON: &str = "def half(number: int) -> int:\n    return number\n";

@@ -107,8 +107,8 @@ fn poll_files(
         Some(before) => disk_changes(before, &now),
         None => now.keys().map(|path| (path.clone(), DiskChange::Changed)).collect(),
     };
-    let data_folders = turn.data_folders();
-    let stamps = stamp_outside(project, reaches, &walk.outside_folders, data_folders);
+    let (linked, data_folders) = (&walk.outside_folders, turn.data_folders());
+    let stamps = stamp_outside(project, reaches, &outside_before, linked, data_folders);
     let started_ns = reaches.iter().map(|reach| reach.started_ns).min().unwrap_or_default();
     let outside_changes = outside_changes(&outside_before, &stamps, started_ns);
     let of_root = before.as_ref().map(|before| folder_changes(before, &now, &changes));

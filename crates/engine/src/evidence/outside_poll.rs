@@ -1,5 +1,6 @@
 //! Stamps the files that language servers depend on and the walk of the root leaves out: generated
-//! and installed packages, hidden folders, places outside the root, also those that a link in the root leads to. Beyond a limit, results get gaps.
+//! and installed packages, hidden folders, places outside the root, also those that a link in the root
+//! leads to. Beyond a limit, results get gaps.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ use moai_host::servers::ServerReach;
 pub(crate) fn stamp_outside(
     project: &Project,
     reaches: &[ServerReach],
+    before: &OutsideStamps,
     linked: &[OutsideFolder],
     data_folders: &mut BTreeSet<PathBuf>,
 ) -> OutsideStamps {
@@ -30,32 +32,35 @@ pub(crate) fn stamp_outside(
     let mut files: BTreeMap<_, _> = read.map(|file| (file.clone(), stamp_source(file))).collect();
     let registered = reaches.iter().flat_map(|reach| &reach.places.watched);
     let linked = linked.iter().filter(|folder| !data_folders.contains(&folder.target));
-    let linked: BTreeMap<&PathBuf, &PathBuf> =
-        linked.map(|folder| (&folder.link, &folder.target)).collect();
-    let mut watched: BTreeSet<PathBuf> =
-        registered.chain(linked.keys().copied()).cloned().collect();
-    let mut left_out = Vec::new();
-    let is_nested = |place: &&PathBuf| place.ancestors().skip(1).any(|at| watched.contains(at));
-    for place in watched.iter().filter(|place| !is_nested(place)) {
+    let mut links: BTreeMap<PathBuf, PathBuf> =
+        linked.map(|folder| (folder.link.clone(), folder.target.clone())).collect();
+    let mut watched: BTreeSet<PathBuf> = registered.chain(links.keys()).cloned().collect();
+    let is_nested = |place: &PathBuf| place.ancestors().skip(1).any(|at| watched.contains(at));
+    let places: Vec<PathBuf> = watched.iter().filter(|place| !is_nested(place)).cloned().collect();
+    for place in places {
         let left = OUTSIDE_FILES_MAX.saturating_sub(files.len());
-        let found = walk_place(place, left, &|path| project.is_watched(path));
-        if let Some(target) = linked.get(place)
-            && found.end == WalkEnd::TooManyEntries
-            && is_data(project, place, &found.files)
+        let found = walk_place(&place, left, &|path| project.is_watched(path));
+        if found.end == WalkEnd::TooManyEntries
+            && links.contains_key(&place)
+            && is_data(project, &place, &found.files)
         {
-            left_out.push((place.clone(), (*target).clone()));
+            watched.remove(&place);
+            data_folders.extend(links.remove(&place));
             continue;
         }
         is_whole &= found.end == WalkEnd::Whole;
         let stamps = found.files.into_iter();
         files.extend(stamps.filter_map(|file| Some((file.clone(), Some(stamp_source(&file)?)))));
     }
-    for (link, target) in left_out {
-        watched.remove(&link);
-        data_folders.insert(target);
+    let links: BTreeSet<PathBuf> = links.into_keys().collect();
+    // The files behind a link that is gone, but not those in a folder of data.
+    let lost_links: Vec<&PathBuf> = before.links.difference(&links).collect();
+    let is_lost = |file: &&PathBuf| lost_links.iter().any(|link| file.starts_with(link));
+    for file in before.files.keys().filter(is_lost) {
+        files.entry(file.clone()).or_insert_with(|| stamp_source(file));
     }
     await_tick(files.values().flatten());
-    OutsideStamps { files, watched, is_whole }
+    OutsideStamps { files, watched, links, is_whole }
 }
 
 fn is_data(project: &Project, link: &Path, files: &[PathBuf]) -> bool {

@@ -12,16 +12,23 @@ use moai_lsp::session::DiskChange;
 pub(crate) struct OutsideStamps {
     /// `None` for a file that a server reads and that does not exist.
     pub(crate) files: BTreeMap<PathBuf, Option<FileStamp>>,
-    /// The files and folders that servers registered for.
+    /// The files and folders that servers registered for, and the links.
     pub(crate) watched: BTreeSet<PathBuf>,
+    /// Links below the root to folders outside of it.
+    pub(crate) links: BTreeSet<PathBuf>,
     /// False if some files were not stamped.
     pub(crate) is_whole: bool,
 }
 
 impl OutsideStamps {
-    /// True for a path in a place that a server registered for.
+    /// True for a path in such a place.
     pub(crate) fn is_watched(&self, file: &Path) -> bool {
         file.ancestors().any(|place| self.watched.contains(place))
+    }
+
+    /// True for a path that leads through such a link.
+    pub(crate) fn is_behind_link(&self, file: &Path) -> bool {
+        file.ancestors().any(|place| self.links.contains(place))
     }
 }
 
@@ -34,7 +41,8 @@ pub(crate) fn outside_changes(
     started_ns: i128,
 ) -> Vec<(PathBuf, DiskChange)> {
     let changed = now.files.iter().filter_map(|(file, stamp)| {
-        let is_watched = || before.is_watched(file);
+        // A new link is a new folder with files that may be old.
+        let is_watched = || before.is_watched(file) || now.is_behind_link(file);
         let change = match (before.files.get(file), stamp) {
             (Some(old), new) if old == new => return None,
             (Some(Some(_)), Some(_)) => DiskChange::Changed,
@@ -63,7 +71,8 @@ mod tests {
     fn stamps(folder: &Path, names: &[&str]) -> OutsideStamps {
         let files = names.iter().map(|name| folder.join(name));
         let files = files.map(|file| (file.clone(), stamp_file(&file))).collect();
-        OutsideStamps { files, watched: BTreeSet::from([folder.join("lib")]), is_whole: true }
+        let watched = BTreeSet::from([folder.join("lib")]);
+        OutsideStamps { files, watched, links: BTreeSet::new(), is_whole: true }
     }
 
     #[test]
