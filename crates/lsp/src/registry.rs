@@ -123,7 +123,9 @@ pub struct ServerSpec {
     /// Files and folders of the root that it reads only once: it is restarted when one changes.
     /// `${python}` stands for the packages of the project's interpreter, `${compile_database}` for
     /// the database in another folder that clangd's arguments or configuration name, `${go_settings}`
-    /// for the file of `go env -w`, `${config_bases}` for the bases of pyright's configuration.
+    /// for the file of `go env -w`, `${config_bases}` for the bases of pyright's configuration,
+    /// `${src_folder}` for whether the workspace has a folder `src`, `${npm_scopes}` for the folders of scopes
+    /// in `node_modules`.
     #[serde(default)]
     pub restart_on: Vec<String>,
     /// Extensions of files in other languages that programs import as modules.

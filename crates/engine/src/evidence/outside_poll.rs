@@ -39,7 +39,7 @@ pub(crate) fn stamp_outside(
     let places: Vec<PathBuf> = watched.iter().filter(|place| !is_nested(place)).cloned().collect();
     for place in places {
         let left = OUTSIDE_FILES_MAX.saturating_sub(files.len());
-        let found = walk_place(&place, left, &|path| project.is_watched(path));
+        let found = walk_place(&project.root, &place, left, &|path| project.is_watched(path));
         if found.end == WalkEnd::TooManyEntries
             && links.contains_key(&place)
             && is_data(project, &place, &found.files)
@@ -63,6 +63,7 @@ pub(crate) fn stamp_outside(
     OutsideStamps { files, watched, links, is_whole }
 }
 
+/// See [`stamp_outside`]; `files` are those behind the link that the walk visited.
 fn is_data(project: &Project, link: &Path, files: &[PathBuf]) -> bool {
     let is_program = |file: &PathBuf| {
         RelPath::below(&project.root, file).is_some_and(|path| project.is_program(&path))
@@ -79,5 +80,60 @@ fn is_data(project: &Project, link: &Path, files: &[PathBuf]) -> bool {
 pub(crate) fn add_limit_gaps(results: &mut [SensorResult], limit: PollLimit) {
     for result in results.iter_mut().filter(|result| result.kind == SensorKind::Lsp) {
         result.gap.get_or_insert_with(|| limit.gap());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::test_project::TestProject;
+
+    /// A link in the root to a folder outside of it, with these empty files.
+    fn linked(
+        project: &TestProject,
+        name: &str,
+        files: impl Iterator<Item = String>,
+    ) -> OutsideFolder {
+        let (link, target) = (project.root().join(name), project.top().join(name));
+        fs::create_dir(&target).unwrap();
+        symlink(&target, &link).unwrap();
+        for file in files {
+            fs::write(target.join(file), "").unwrap();
+        }
+        OutsideFolder { link, target }
+    }
+
+    #[tokio::test]
+    async fn a_linked_folder_is_polled_unless_it_holds_data() {
+        let project = TestProject::repository(&[(".gitignore", "output\n")]);
+        let small = linked(&project, "small", ["a.py".to_owned()].into_iter());
+        let many = |extension: &'static str| {
+            (0..=OUTSIDE_FILES_MAX).map(move |number| format!("{number}.{extension}"))
+        };
+        let tables = linked(&project, "tables", many("csv"));
+        let programs = linked(&project, "programs", many("py"));
+        let loaded = project.project(&project.root());
+        let mut data = BTreeSet::new();
+        let mut poll = |before: &OutsideStamps, folders: &[&OutsideFolder]| {
+            let folders: Vec<OutsideFolder> = folders.iter().copied().cloned().collect();
+            stamp_outside(&loaded, &[], before, &folders, &mut data)
+        };
+        let first = poll(&OutsideStamps::default(), &[&small, &tables]);
+        let file = small.link.join("a.py");
+        assert!(first.is_whole && first.files.keys().eq([&file]), "{:?}", first.files.keys());
+        assert!(!poll(&first, &[&small, &programs]).is_whole);
+        fs::rename(&programs.link, project.root().join("output")).unwrap();
+        let output = OutsideFolder { link: project.root().join("output"), ..programs };
+        assert!(poll(&first, &[&small, &output]).is_whole, "git ignores the link");
+        fs::remove_file(&small.link).unwrap();
+        assert_eq!(
+            poll(&first, &[]).files,
+            BTreeMap::from([(file, None)]),
+            "deleted with its link"
+        );
+        assert_eq!(data, BTreeSet::from([tables.target, output.target]));
     }
 }

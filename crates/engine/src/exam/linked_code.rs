@@ -35,9 +35,19 @@ pub(super) fn changed_linked_code(
             entries.fetch_add(1, Ordering::Relaxed);
             catalogue.language_of(path).is_some()
         };
-        let walk = files::walk_place(&place, entries_left, &is_code);
+        let walk = files::walk_place(root, &place, entries_left, &is_code);
         let is_of_code = |file: &Path| place.is_dir() || is_code_file(file, catalogue);
-        let changed = walk.files.into_iter().find(|file| is_of_code(file) && is_changed(file));
+        // A link in the folder that leads to another one since then has old files behind it.
+        let is_relinked = |file: &Path| {
+            let mut folders = file.ancestors().skip(1).take_while(|at| at.starts_with(&place));
+            folders.any(|at| at.is_symlink() && is_changed(at))
+        };
+        let has_new_target = |file: &Path| {
+            file.is_symlink() && file.canonicalize().is_ok_and(|target| is_changed(&target))
+        };
+        let mut files = walk.files.into_iter().filter(|file| is_of_code(file));
+        let changed =
+            files.find(|file| is_changed(file) || has_new_target(file) || is_relinked(file));
         if let Some(file) = changed {
             let below = file.strip_prefix(&place).unwrap_or(Path::new(""));
             // Without the separator behind the name of a linked file.

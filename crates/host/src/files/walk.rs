@@ -107,16 +107,26 @@ pub enum WalkEnd {
 }
 
 /// The wanted files below a folder that need not be in a project, or the file itself, as a server
-/// may read them: without hidden entries and [`NEVER_WALKED`] folders. A link at the place is followed; of those below
-/// it, the ones to files.
+/// may read them: without hidden entries and [`NEVER_WALKED`] folders. Links are followed, except those that lead to
+/// `root`, into it, or to a folder around it or around themselves.
 #[must_use]
 pub fn walk_place(
+    root: &Path,
     place: &Path,
     entries_max: usize,
     wanted: &(dyn Fn(&RelPath) -> bool + Sync),
 ) -> PlaceWalk {
     let mut files = Vec::new();
-    for (count, entry) in watched_walk(place, place).enumerate() {
+    let root = canonical(root);
+    let is_entered = move |entry: &DirEntry| {
+        let is_link = entry.depth() > 0 && entry.path_is_symlink();
+        !is_link
+            || !entry.path().canonicalize().is_ok_and(|target| {
+                target.is_dir() && (target.starts_with(&root) || root.starts_with(&target))
+            })
+    };
+    let mut builder = watched_walk_builder(place, place, is_entered);
+    for (count, entry) in builder.follow_links(true).build().enumerate() {
         if count >= entries_max {
             return PlaceWalk { files, end: WalkEnd::TooManyEntries };
         }
@@ -125,8 +135,7 @@ pub fn walk_place(
         }
         let Ok(entry) = entry else { continue };
         let is_wanted = RelPath::below(place, entry.path()).is_none_or(|path| wanted(&path));
-        let is_file = || is_file(&entry) || entry.path_is_symlink() && entry.path().is_file();
-        if is_wanted && is_file() {
+        if is_wanted && is_file(&entry) {
             files.push(entry.into_path());
         }
     }
@@ -206,15 +215,23 @@ pub(super) fn watched_entries(
 
 /// Like [`watched_entries`], with the errors.
 pub(super) fn watched_walk(root: &Path, folder: &Path) -> Walk {
+    watched_walk_builder(root, folder, |_| true).build()
+}
+
+fn watched_walk_builder(
+    root: &Path,
+    folder: &Path,
+    is_entered: impl Fn(&DirEntry) -> bool + Send + Sync + 'static,
+) -> WalkBuilder {
     let build_folder = build_folder(root);
     let mut builder = WalkBuilder::new(folder);
     builder.standard_filters(false).follow_links(false).filter_entry(move |entry| {
         let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
         let is_never = entry.file_name().to_str().is_some_and(is_never_walked);
         let is_left_out = is_dir && entry.depth() > 0 && (is_never || is_hidden(entry.path()));
-        !is_left_out && build_folder.as_deref() != Some(entry.path())
+        !is_left_out && build_folder.as_deref() != Some(entry.path()) && is_entered(entry)
     });
-    builder.build()
+    builder
 }
 
 /// True if a folder was not read for lack of descriptors or memory.
@@ -592,23 +609,35 @@ mod tests {
 
     #[test]
     fn a_place_outside_a_project_is_walked_like_one_up_to_the_bound() {
-        let tree =
-            Tree::new(&[("a.py", ""), (".b/c.py", ""), ("node_modules/d.py", ""), ("e.txt", "")]);
+        let tree = Tree::new(&[
+            ("a.py", ""),
+            (".b/c.py", ""),
+            ("node_modules/d.py", ""),
+            ("e.txt", ""),
+            ("e/i.py", ""),
+        ]);
         let python = |path: &RelPath| path.extension().as_deref() == Some("py");
         symlink("../e.txt", tree.root().join(".b/f.py")).unwrap();
+        for (target, link) in
+            [("../node_modules", "h"), ("../e", "back"), ("..", "up"), (".", "loop")]
+        {
+            symlink(target, tree.root().join(".b").join(link)).unwrap();
+        }
         symlink(".b", tree.root().join("g")).unwrap();
         let walk = |name: &str, entries_max| {
             let PlaceWalk { files, end } =
-                walk_place(&tree.root().join(name), entries_max, &python);
+                walk_place(&tree.root().join("e"), &tree.root().join(name), entries_max, &python);
             (files, end)
         };
+        fs::rename(tree.root().join("e/i.py"), tree.root().join("e/i.txt")).unwrap();
         assert_eq!(walk("", 100), (vec![tree.root().join("a.py")], WalkEnd::Whole));
+        fs::rename(tree.root().join("e/i.txt"), tree.root().join("e/i.py")).unwrap();
         assert_eq!(walk("e.txt", 100), (vec![tree.root().join("e.txt")], WalkEnd::Whole));
         assert_eq!(walk("none", 100), (vec![], WalkEnd::Whole));
         assert_eq!(walk("", 2).1, WalkEnd::TooManyEntries);
         let (mut linked, _) = walk("g", 100);
         linked.sort();
-        assert_eq!(linked, ["g/c.py", "g/f.py"].map(|name| tree.root().join(name)));
+        assert_eq!(linked, ["g/c.py", "g/f.py", "g/h/d.py"].map(|name| tree.root().join(name)));
     }
 
     #[test]

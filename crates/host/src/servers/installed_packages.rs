@@ -1,7 +1,8 @@
-//! The sources of installed Python packages. A server reads each of them once, and no poll of a root
-//! covers them: a package is installed, replaced or edited without any file of the project changing.
+//! Installed packages, which no poll of a root covers: one is installed, replaced or edited without any file of the
+//! project changing. A server reads each source of a Python package once, and does not notice a new package of npm.
 
 use std::collections::BTreeMap;
+use std::fs::{DirEntry, FileType};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,10 +15,18 @@ const COMPILED: &str = "__pycache__";
 /// Extensions of the files that a server reads in a package; `pth` files list further folders.
 const SOURCES: [&str; 4] = ["py", "pyi", "pth", "typed"];
 
-/// State of each `site-packages` folder, kept between requests.
+/// State of each folder of packages, kept between requests.
 #[derive(Debug, Default)]
 pub(super) struct InstalledPackages {
     sites: Mutex<BTreeMap<PathBuf, SitePackages>>,
+    scopes: Mutex<BTreeMap<PathBuf, PackageScopes>>,
+}
+
+/// The scopes of npm in one `node_modules`, as of its last change.
+#[derive(Clone, Debug)]
+struct PackageScopes {
+    stamp: FileStamp,
+    folders: Vec<PathBuf>,
 }
 
 impl InstalledPackages {
@@ -35,6 +44,26 @@ impl InstalledPackages {
             self.known().insert(path.clone(), site);
         }
         hasher.finish()
+    }
+
+    /// The folders of npm's scopes in a `node_modules` folder, such as `@types`, sorted. Each changes when one of its
+    /// packages is added, removed or linked to another folder.
+    pub(super) fn scopes(&self, node_modules: &Path) -> Vec<PathBuf> {
+        let Some(stamp) = stamp_file(node_modules) else { return Vec::new() };
+        let lock = || self.scopes.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lock().get(node_modules).filter(|known| known.stamp == stamp).cloned();
+        let scopes = known.unwrap_or_else(|| {
+            await_tick([&stamp]);
+            let entries = std::fs::read_dir(node_modules).into_iter().flatten().flatten();
+            let is_scope =
+                |entry: &DirEntry| entry.file_name().as_encoded_bytes().starts_with(b"@");
+            let mut folders: Vec<PathBuf> =
+                entries.filter(is_scope).map(|entry| entry.path()).collect();
+            folders.sort();
+            PackageScopes { stamp, folders }
+        });
+        lock().insert(node_modules.to_path_buf(), scopes.clone());
+        scopes.folders
     }
 
     fn known(&self) -> MutexGuard<'_, BTreeMap<PathBuf, SitePackages>> {
@@ -65,7 +94,7 @@ impl SitePackages {
             let Some(stamp) = stamp_file(&path) else { continue };
             let folder = match known.remove(&path) {
                 Some(folder) if folder.stamp == stamp => folder,
-                _ => PackageFolder::read(&path, stamp),
+                _ => PackageFolder::read(&path, stamp, path == site),
             };
             if self.folders.len() + open.len() < INSTALLED_FOLDERS_MAX {
                 open.extend(folder.folders.iter().cloned());
@@ -94,12 +123,16 @@ impl SitePackages {
 }
 
 impl PackageFolder {
-    fn read(path: &Path, stamp: FileStamp) -> Self {
+    /// Only links in `site-packages` itself are followed, so that they cannot loop.
+    fn read(path: &Path, stamp: FileStamp, follows_links: bool) -> Self {
         let (mut folders, mut sources) = (Vec::new(), Vec::new());
         for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
             let entry_path = entry.path();
             let extension = entry_path.extension().and_then(|it| it.to_str());
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            let is_folder = |kind: FileType| {
+                kind.is_dir() || (follows_links && kind.is_symlink() && entry_path.is_dir())
+            };
+            if entry.file_type().is_ok_and(is_folder) {
                 if entry.file_name() != COMPILED {
                     folders.push(entry_path);
                 }
@@ -118,6 +151,39 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    #[test]
+    fn a_linked_package_is_a_package() {
+        let temp = tempfile::tempdir().expect("a folder");
+        let (site, package) = (temp.path().join("site-packages"), temp.path().join("package"));
+        for folder in [&site, &package] {
+            fs::create_dir(folder).expect("the folder is ours");
+        }
+        let source = package.join("a.py");
+        fs::write(&source, "").expect("the folder is ours");
+        std::os::unix::fs::symlink(".", package.join("loop")).expect("the folder is ours");
+        let packages = InstalledPackages::default();
+        let digest = || packages.digest(std::slice::from_ref(&site));
+        let none = digest();
+        std::os::unix::fs::symlink(&package, site.join("package")).expect("the folder is ours");
+        let linked = digest();
+        assert_ne!(linked, none);
+        fs::write(&source, "a = 1\n").expect("the folder is ours");
+        assert_ne!(digest(), linked);
+    }
+
+    #[test]
+    fn the_scopes_of_a_node_modules_folder_follow_it() {
+        let temp = tempfile::tempdir().expect("a folder");
+        let packages = InstalledPackages::default();
+        let modules = temp.path().join("node_modules");
+        assert!(packages.scopes(&modules).is_empty());
+        for (name, expected) in [("@b", &["@b"][..]), ("plain", &["@b"]), ("@a", &["@a", "@b"])] {
+            fs::create_dir_all(modules.join(name)).expect("the folder is ours");
+            let expected: Vec<PathBuf> = expected.iter().map(|name| modules.join(name)).collect();
+            assert_eq!(packages.scopes(&modules), expected);
+        }
+    }
 
     #[test]
     fn sources_that_are_written_added_or_removed_change_the_digest_and_compiled_ones_do_not() {

@@ -59,13 +59,11 @@ pub(crate) struct CoveringConfig {
     pub(crate) change_count: u64,
 }
 
-/// The unpolled files of each project of the server.
+/// The unpolled files of each project of the server. A file stays when a later list lacks it, because nothing else
+/// would show that the project reads it again: it was deleted and restored, or its package was resolved differently.
 #[derive(Debug, Default)]
 pub(crate) struct ProjectLists {
     files: BTreeMap<String, BTreeSet<PathBuf>>,
-    /// Files that a project read and that were deleted. A list without them does not show that the project
-    /// no longer needs them: it reads them again once they are back.
-    deleted: BTreeSet<PathBuf>,
     /// The projects whose files were listed after the last change that may have changed them.
     current: BTreeSet<String>,
     /// Configurations of the projects that cover files, as reported since that change.
@@ -109,16 +107,6 @@ impl ProjectLists {
         }
     }
 
-    fn follow_deletions(&mut self, changes: &[(PathBuf, DiskChange)]) {
-        for (file, change) in changes {
-            if *change != DiskChange::Deleted {
-                self.deleted.remove(file);
-            } else if self.files.values().any(|files| files.contains(file)) {
-                self.deleted.insert(file.clone());
-            }
-        }
-    }
-
     pub(crate) fn store(&mut self, root: &Path, project: ListedProject) {
         // Polls select files by their extension, which the base of a configuration need not have.
         let is_listed = |file: &PathBuf| is_unpolled(root, file) || file.extension().is_none();
@@ -127,7 +115,7 @@ impl ProjectLists {
         let manifests: BTreeSet<PathBuf> =
             unpolled.iter().filter_map(|file| package_manifest(file)).collect();
         unpolled.extend(manifests);
-        self.files.insert(project.name.clone(), unpolled);
+        self.files.entry(project.name.clone()).or_default().extend(unpolled);
         if project.change_count == self.change_count {
             self.current.insert(project.name);
         }
@@ -202,7 +190,6 @@ impl LspSession {
 
     /// Makes the server read changed files outside the polled ones, where a notice is not enough.
     pub(super) fn reread_outside(&mut self, changes: &[(PathBuf, DiskChange)]) {
-        self.project_lists.follow_deletions(changes);
         let mut outside = changes.iter().filter(|(file, _)| self.outside_places.contains(file));
         let Some(first) = outside.next() else { return };
         // tsserver ignores notices about `node_modules/.*`; it rereads all files on request.
@@ -228,8 +215,7 @@ impl LspSession {
             .embedded
             .values()
             .flat_map(|embedded| embedded.files.iter().chain(&embedded.folders));
-        let deleted = self.project_lists.deleted.iter();
-        let files = of_projects.chain(deleted).chain(of_embedding).cloned().collect();
+        let files = of_projects.chain(of_embedding).cloned().collect();
         let mut watched = self.registrations.outside_places(&self.root);
         watched.extend(self.dependencies.iter().cloned());
         let places = OutsidePlaces { files, watched };
@@ -253,10 +239,7 @@ mod tests {
         for (file, package) in [
             ("/r/node_modules/a/lib/i.d.ts", "/r/node_modules/a"),
             ("/r/node_modules/@s/a/i.d.ts", "/r/node_modules/@s/a"),
-            (
-                "/r/node_modules/.p/a@1/node_modules/b/i.d.ts",
-                "/r/node_modules/.p/a@1/node_modules/b",
-            ),
+            ("/r/node_modules/.p/node_modules/b/i.d.ts", "/r/node_modules/.p/node_modules/b"),
         ] {
             assert_eq!(manifest(file), Some(format!("{package}/package.json")), "{file}");
         }
@@ -266,20 +249,13 @@ mod tests {
     }
 
     #[test]
-    fn a_deleted_file_of_a_project_is_needed_until_it_is_back() {
+    fn a_file_stays_polled_when_a_later_list_lacks_it() {
         let mut lists = ProjectLists::default();
-        let list = |files: &[&str]| ListedProject {
-            name: "p".to_owned(),
-            files: files.iter().map(PathBuf::from).collect(),
-            change_count: 0,
-        };
-        lists.store(Path::new("/r"), list(&["/o/a.ts", "/o/b.ts"]));
-        let change = |file: &str, change| [(PathBuf::from(file), change)];
-        lists.follow_deletions(&change("/o/a.ts", DiskChange::Deleted));
-        lists.follow_deletions(&change("/o/other.ts", DiskChange::Deleted));
-        lists.store(Path::new("/r"), list(&["/o/b.ts"]));
-        assert_eq!(lists.deleted, BTreeSet::from([PathBuf::from("/o/a.ts")]));
-        lists.follow_deletions(&change("/o/a.ts", DiskChange::Created));
-        assert_eq!(lists.deleted, BTreeSet::new());
+        for file in ["/o/a.ts", "/o/b.ts"] {
+            let files = vec![PathBuf::from(file)];
+            let project = ListedProject { name: "p".to_owned(), files, change_count: 0 };
+            lists.store(Path::new("/r"), project);
+        }
+        assert_eq!(lists.files["p"], BTreeSet::from(["/o/a.ts", "/o/b.ts"].map(PathBuf::from)));
     }
 }

@@ -1,5 +1,6 @@
 //! The project's Python interpreter, and files that a server reads only once.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::program::{is_of_project, is_program};
@@ -33,6 +34,13 @@ pub(super) fn read_once(
             "${config_bases}" => {
                 let bases = pyright_bases(workspace, &spec.workspace_markers);
                 states.extend(bases.iter().map(|base| modified(base)));
+            }
+            "${src_folder}" => states.push(workspace.join("src").is_dir().to_string()),
+            "${npm_scopes}" => {
+                let folders = BTreeSet::from([context.root.as_path(), workspace]);
+                let scopes =
+                    folders.iter().flat_map(|at| packages.scopes(&at.join("node_modules")));
+                states.extend(scopes.map(|scope| modified(&scope)));
             }
             "${go_settings}" => {
                 let settings = go_workspace::settings_file(&context.env);
