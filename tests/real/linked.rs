@@ -36,6 +36,19 @@ fn every_change_is_noticed(sandbox: &Sandbox, modules: [&str; 2], good: &str, ba
         fs::write(&module, good).expect("the folders are ours");
         check(0);
     }
+    let inner = folder.join("inner");
+    let named = |name: &str| folder.with_file_name(name);
+    for (name, text) in [("good", good), ("bad", bad)] {
+        fs::create_dir(named(name)).expect("the folders are ours");
+        let module = modules[1].replace("inner", name);
+        fs::write(folder.with_file_name(module), text).expect("the folders are ours");
+    }
+    fs::remove_dir_all(&inner).expect("the folders are ours");
+    for (name, code) in [("good", 0), ("bad", 1), ("good", 0)] {
+        fs::remove_file(&inner).ok();
+        symlink(named(name), &inner).expect("the folders are ours");
+        check(code);
+    }
     let link = sandbox.root().join("shared");
     for _ in 0..2 {
         fs::remove_file(&link).expect("the folders are ours");

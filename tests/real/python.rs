@@ -129,6 +129,10 @@ fn new_folders_are_packages(server: &str) {
         fs::remove_dir_all(sandbox.path("lib")).expect("it exists");
         check(0);
     }
+    // A folder `src` is searched for modules.
+    fs::create_dir(sandbox.path("src")).expect("the folder is ours");
+    fs::rename(sandbox.path("lib.py"), sandbox.path("src/lib.py")).expect("the folder is ours");
+    check(0);
     sandbox.write("app.py", &importer("parts.inner.lib"));
     check(1);
     for _ in 0..2 {

@@ -1,6 +1,7 @@
 //! The TypeScript server of a plain project: a type error across two files.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use crate::servers::{findings, project, project_of, report};
 use crate::support::{Sandbox, write_file};
@@ -82,10 +83,18 @@ fn check_follows_unpolled_files(server: &str) {
         write(file, "number");
         check(0);
     }
-    for (types, code) in [("other.d.ts", 1), ("index.d.ts", 0), ("other.d.ts", 1)] {
+    for (types, code) in [("other.d.ts", 1), ("index.d.ts", 0)] {
         set_types(types);
         check(code);
     }
+    // Another version, as pnpm installs it.
+    let client = sandbox.path("node_modules/@prisma/client");
+    let version = sandbox.path("node_modules/.pnpm/client@2");
+    fs::create_dir_all(version.with_file_name("")).expect("the folder is ours");
+    fs::rename(&client, &version).expect("the folder is ours");
+    write_file(&version.join("index.d.ts"), other);
+    symlink("../.pnpm/client@2", &client).expect("the folder is ours");
+    check(1);
 }
 
 #[test]
