@@ -38,8 +38,8 @@ pub(crate) fn stamp_outside(
     let is_nested = |place: &PathBuf| place.ancestors().skip(1).any(|at| watched.contains(at));
     let places: Vec<PathBuf> = watched.iter().filter(|place| !is_nested(place)).cloned().collect();
     for place in places {
-        let left = OUTSIDE_FILES_MAX.saturating_sub(files.len());
-        let found = walk_place(&project.root, &place, left, &|path| project.is_watched(path));
+        let found =
+            walk_place(&project.root, &place, OUTSIDE_FILES_MAX, &|path| project.is_watched(path));
         if found.end == WalkEnd::TooManyEntries
             && links.contains_key(&place)
             && is_data(project, &place, &found.files)
@@ -48,8 +48,9 @@ pub(crate) fn stamp_outside(
             data_folders.extend(links.remove(&place));
             continue;
         }
-        is_whole &= found.end == WalkEnd::Whole;
-        let stamps = found.files.into_iter();
+        let left = OUTSIDE_FILES_MAX.saturating_sub(files.len());
+        is_whole &= found.end == WalkEnd::Whole && found.files.len() <= left;
+        let stamps = found.files.into_iter().take(left);
         files.extend(stamps.filter_map(|file| Some((file.clone(), Some(stamp_source(&file)?)))));
     }
     let links: BTreeSet<PathBuf> = links.into_keys().collect();

@@ -18,8 +18,13 @@ const SOURCES: [&str; 4] = ["py", "pyi", "pth", "typed"];
 /// State of each folder of packages, kept between requests.
 #[derive(Debug, Default)]
 pub(super) struct InstalledPackages {
-    sites: Mutex<BTreeMap<PathBuf, SitePackages>>,
-    scopes: Mutex<BTreeMap<PathBuf, PackageScopes>>,
+    known: Mutex<KnownPackages>,
+}
+
+#[derive(Debug, Default)]
+struct KnownPackages {
+    sites: BTreeMap<PathBuf, SitePackages>,
+    scopes: BTreeMap<PathBuf, PackageScopes>,
 }
 
 /// The scopes of npm in one `node_modules`, as of its last change.
@@ -38,10 +43,10 @@ impl InstalledPackages {
         for path in sites {
             // Removed from the map while the disk is read, so that no request holds the lock meanwhile. A
             // concurrent request for the same folder reads it again.
-            let mut site = self.known().remove(path).unwrap_or_default();
+            let mut site = self.known().sites.remove(path).unwrap_or_default();
             site.update(path);
             (path, site.digest()).hash(&mut hasher);
-            self.known().insert(path.clone(), site);
+            self.known().sites.insert(path.clone(), site);
         }
         hasher.finish()
     }
@@ -50,8 +55,8 @@ impl InstalledPackages {
     /// packages is added, removed or linked to another folder.
     pub(super) fn scopes(&self, node_modules: &Path) -> Vec<PathBuf> {
         let Some(stamp) = stamp_file(node_modules) else { return Vec::new() };
-        let lock = || self.scopes.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = lock().get(node_modules).filter(|known| known.stamp == stamp).cloned();
+        let known =
+            self.known().scopes.get(node_modules).filter(|known| known.stamp == stamp).cloned();
         let scopes = known.unwrap_or_else(|| {
             await_tick([&stamp]);
             let entries = std::fs::read_dir(node_modules).into_iter().flatten().flatten();
@@ -62,12 +67,12 @@ impl InstalledPackages {
             folders.sort();
             PackageScopes { stamp, folders }
         });
-        lock().insert(node_modules.to_path_buf(), scopes.clone());
+        self.known().scopes.insert(node_modules.to_path_buf(), scopes.clone());
         scopes.folders
     }
 
-    fn known(&self) -> MutexGuard<'_, BTreeMap<PathBuf, SitePackages>> {
-        self.sites.lock().unwrap_or_else(PoisonError::into_inner)
+    fn known(&self) -> MutexGuard<'_, KnownPackages> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
