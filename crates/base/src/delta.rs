@@ -72,9 +72,10 @@ impl Delta {
 
     /// Decides for each finding whether the edit introduced it, when others may have written the
     /// file too since the earlier set. `before` is the text before the edit, `earlier` are the
-    /// findings still known for it. A new finding on a line that the edit wrote is the edit's. On
-    /// other lines, only findings that mention a touched symbol are (`names_touched`); the rest are
-    /// unknown.
+    /// findings still known for it. A new finding on a line that the edit wrote is the edit's, unless
+    /// the edit replaced lines and the earlier set has the same finding: the replaced lines, which
+    /// were not measured, may have had it too. On other lines, only findings that mention a touched
+    /// symbol are the edit's (`names_touched`); the rest are unknown.
     #[must_use]
     pub fn attribute_to_edit(
         mut self,
@@ -100,6 +101,11 @@ impl Delta {
                     }
                 }
                 (Some(LineMapping::Kept(_)), ..) => FindingState::Existing,
+                (
+                    Some(LineMapping::Edited(stretch)),
+                    FindingState::Existing,
+                    FindingState::Introduced,
+                ) if map.has_old_lines(stretch) => FindingState::Unknown,
                 (_, _, state) => state,
             };
         }

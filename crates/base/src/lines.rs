@@ -91,6 +91,12 @@ impl LineMap {
     pub fn map_new_line(&self, line: u32) -> Option<LineMapping> {
         self.after.get(line as usize).copied()
     }
+
+    /// True if the earlier text has lines in an edited stretch; otherwise the stretch was inserted.
+    #[must_use]
+    pub fn has_old_lines(&self, stretch: usize) -> bool {
+        self.before.contains(&LineMapping::Edited(stretch))
+    }
 }
 
 fn line_mappings(kept: &[Option<usize>]) -> Vec<LineMapping> {

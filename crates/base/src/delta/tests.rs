@@ -254,6 +254,14 @@ fn an_error_that_an_edit_wrote_is_introduced_even_if_another_writer_had_fixed_it
 }
 
 #[test]
+fn an_older_error_on_a_line_that_is_edited_back_may_be_older() {
+    // The text in between was not measured, so the line may have been wrong there as well.
+    check_origin("a\nb !y\nc", "a\nb2\nc", "a\nb !y\nc", ((0, 0, 0), 1));
+    // Another error is the edit's.
+    check_origin("a\nb !y\nc", "a\nb2\nc", "a\nb !x\nc", ((1, 1, 0), 0));
+}
+
+#[test]
 fn an_error_on_a_kept_line_is_introduced_only_if_it_names_a_touched_symbol() {
     check_origin("a\nb", "a\nb !y", "c\na\nb !y", ((0, 0, 0), 1));
     check_origin("a\nb", "a\nb !x", "c\na\nb !x", ((1, 0, 0), 0));
