@@ -202,7 +202,9 @@ impl PastTrial<'_> {
             self.tally.breaking_named += 1;
         }
         self.stage.run(&["loop", "cancel", "--session", SESSION]);
-        self.write(&edit.path, &edit.after, &edit.before);
+        // Everything that the edit back lists was there before the breaking edit.
+        let words = self.write(&edit.path, &edit.after, &edit.before);
+        self.hear_of_past(&words, &format!("{what}, undone"));
     }
 
     /// Writes a file as the host's tool does, and tells the program.

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
-use super::finding::{Finding, FindingState, Severity};
+use super::finding::{Finding, FindingState, Severity, has_errors};
 use super::lines::{LineHashes, LineMap, LineMapping};
 use super::text::Position;
 
@@ -130,6 +130,32 @@ impl Delta {
                 if is_introduced { FindingState::Introduced } else { FindingState::Unknown };
         }
         Self { findings: now, ..Self::default() }
+    }
+
+    /// For a tool whose errors hide its warnings, as a compiler that lints only code without errors:
+    /// a warning that disappears while there are errors does not count as fixed, and one that
+    /// appears after errors (`had_errors`) on a line that the edit did not write may be older.
+    #[must_use]
+    pub fn with_hidden_warnings(
+        mut self,
+        before: &LineHashes,
+        had_errors: bool,
+        after: &LineHashes,
+    ) -> Self {
+        if has_errors(&self.findings) {
+            self.disappeared.retain(|finding| finding.severity == Severity::Error);
+            self.fixed = self.fixed_errors;
+        }
+        if had_errors {
+            let map = LineMap::between(before, after);
+            for finding in self.findings.iter_mut().filter(|it| it.is_introduced()) {
+                let is_kept = matches!(map.map_new_finding(finding), Some(LineMapping::Kept(_)));
+                if is_kept && finding.severity < Severity::Error {
+                    finding.state = FindingState::Unknown;
+                }
+            }
+        }
+        self
     }
 
     /// The findings in one state.

@@ -160,6 +160,12 @@ fn precedes_line_number(text: &str) -> bool {
     ["line ", "lines ", ":"].iter().any(|word| tail.ends_with(word.as_bytes()))
 }
 
+/// True if one of the findings is an error.
+#[must_use]
+pub fn has_errors(findings: &[Finding]) -> bool {
+    findings.iter().any(|finding| finding.severity == Severity::Error)
+}
+
 /// Sorts findings by place, removes exact duplicates and sets each fingerprint: a hash of the
 /// identity and of the number of equal findings before it. It contains no line number, so it
 /// survives edits elsewhere in the file, and two occurrences differ.

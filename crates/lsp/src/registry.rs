@@ -466,6 +466,13 @@ impl Catalogue {
         is_listed || !self.languages.values().any(|it| it.lists_server(server))
     }
 
+    /// True if a server's errors hide its warnings: `cargo check` lints only crates without errors.
+    #[must_use]
+    pub fn errors_hide_warnings(&self, server: &str) -> bool {
+        let method = self.servers.get(server).map(|spec| spec.diagnostics);
+        method == Some(DiagnosticsMethod::RustAnalyzer)
+    }
+
     /// True if a server is a companion of a language: a linter that runs next to the type checker.
     /// An edit never causes its findings in another file.
     #[must_use]

@@ -261,6 +261,39 @@ fn an_older_error_on_a_line_that_is_edited_back_may_be_older() {
     check_origin("a\nb !y\nc", "a\nb2\nc", "a\nb !x\nc", ((1, 1, 0), 0));
 }
 
+/// A compiler's findings: errors on lines with `!`; warnings on lines with `?`, if there are no errors.
+fn compiled(text: &str) -> Vec<Finding> {
+    let errors = wrong(text);
+    if !errors.is_empty() {
+        return errors;
+    }
+    let mut warnings = wrong(&text.replace('?', "!"));
+    for warning in &mut warnings {
+        warning.severity = Severity::Warning;
+    }
+    warnings
+}
+
+fn check_hidden(before: &str, after: &str, expected: ((usize, usize, usize), usize)) {
+    let (old, new) = (LineHashes::from_text(before), LineHashes::from_text(after));
+    let (earlier, now) = (compiled(before), compiled(after));
+    let had_errors = has_errors(&earlier);
+    let delta = Delta::by_line_map(&old, &earlier, &new, now);
+    let delta = delta.with_hidden_warnings(&old, had_errors, &new);
+    let unknown = delta.in_state(FindingState::Unknown).count();
+    assert_eq!((counts(&delta), unknown), expected, "{before:?} -> {after:?}");
+}
+
+#[test]
+fn a_warning_that_an_error_hides_is_neither_fixed_nor_introduced() {
+    check_hidden("a ?x\nb", "a ?x\nb !y", ((1, 0, 0), 0));
+    check_hidden("a ?x\nb !y", "a ?x\nb", ((0, 1, 0), 1));
+    check_hidden("a ?x\nb", "a\nb", ((0, 1, 0), 0));
+    check_hidden("a\nb", "a ?x\nb", ((1, 0, 0), 0));
+    // The edit that corrected the error wrote this line.
+    check_hidden("a\nb !y", "a\nb ?x", ((1, 1, 0), 0));
+}
+
 #[test]
 fn an_error_on_a_kept_line_is_introduced_only_if_it_names_a_touched_symbol() {
     check_origin("a\nb", "a\nb !y", "c\na\nb !y", ((0, 0, 0), 1));

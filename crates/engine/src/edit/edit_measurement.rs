@@ -21,9 +21,10 @@ use crate::ledger::DeferredReport;
 use crate::ledger::pending_reports::{MeasureTopic, StateBefore};
 use crate::ledger::root::RootLedger;
 use moai_base::delta::Delta;
-use moai_base::finding::Finding;
+use moai_base::finding::has_errors;
 use moai_base::hash::ContentHash;
 use moai_base::limits::EARLIER_INLINE_MS_MAX;
+use moai_base::lines::LineHashes;
 use moai_base::verdict::{Cause, Gap};
 use moai_host::files::Snapshot;
 use moai_host::servers::resolve::ResolvedServer;
@@ -60,8 +61,8 @@ struct AttributedResult {
     hash: ContentHash,
     delta: Delta,
     gap: Option<Gap>,
-    /// The earlier findings, for the report after this one if the session never receives this one.
-    earlier: Option<Vec<Finding>>,
+    /// The state before, for the report after this one if the session never receives this one.
+    baseline: StateBefore,
 }
 
 impl EditMeasurement {
@@ -91,7 +92,7 @@ impl EditMeasurement {
             BaselineSource::NewFile => StateBefore::from_findings(Some(Vec::new())),
             BaselineSource::UnreportedEdit => unreported.unwrap_or_default(),
             BaselineSource::UndeliveredReport => {
-                StateBefore::from_findings(undelivered.and_then(|report| report.baseline))
+                undelivered.map(|report| report.baseline).unwrap_or_default()
             }
             BaselineSource::LastResults => {
                 let server = selection.as_ref().ok().map(|choice| choice.identity);
@@ -162,10 +163,9 @@ impl EditMeasurement {
         let MeasuredSnapshot { snapshot, result } = measured;
         let baseline = self.baseline().unwrap_or_default();
         let baseline = self.complete_baseline(baseline, &result).await;
-        let (gap, is_partial) = (result.gap.clone(), result.is_partial());
+        let gap = result.gap.clone();
         let delta = self.edit.delta_from_baseline(&baseline, result, &snapshot.text);
-        let earlier = baseline.findings(is_partial).cloned();
-        AttributedResult { hash: snapshot.hash, delta, gap, earlier }
+        AttributedResult { hash: snapshot.hash, delta, gap, baseline }
     }
 
     /// Waits for the answer in the background and queues it for the reader.
@@ -219,14 +219,15 @@ impl EditMeasurement {
         if self.take_baseline().is_none() {
             return;
         }
-        let AttributedResult { hash, delta, gap, earlier } = attributed;
-        self.queue_feedback(hash, delta, gap, earlier).await;
+        let AttributedResult { hash, delta, gap, baseline } = attributed;
+        self.queue_feedback(hash, delta, gap, baseline).await;
     }
 
     /// Queues a gap. The baseline stays, and the next answer is compared with it.
     async fn queue_gap(&self, hash: ContentHash, gap: Gap) {
         if self.is_newest() {
-            self.queue_feedback(hash, Delta::default(), Some(gap), None).await;
+            let (delta, baseline) = (Delta::default(), StateBefore::default());
+            self.queue_feedback(hash, delta, Some(gap), baseline).await;
         }
     }
 
@@ -235,7 +236,7 @@ impl EditMeasurement {
         hash: ContentHash,
         delta: Delta,
         gap: Option<Gap>,
-        baseline: Option<Vec<Finding>>,
+        baseline: StateBefore,
     ) {
         let (engine, session) = (&self.edit.engine, &self.edit.reader.session);
         let sensor = &self.topic.sensor;
@@ -255,7 +256,7 @@ impl EditMeasurement {
     }
 
     /// Queues a text about the bytes `hash` for the session's next hook.
-    fn queue_text(&self, hash: ContentHash, text: EditText, baseline: Option<Vec<Finding>>) {
+    fn queue_text(&self, hash: ContentHash, text: EditText, baseline: StateBefore) {
         let report = DeferredReport {
             root: self.topic.root.clone(),
             path: self.topic.path.clone(),
@@ -305,7 +306,18 @@ impl EditSession {
         result: SensorResult,
         text: &str,
     ) -> Delta {
-        delta_from_baseline(&self.engine, &self.project.root, baseline, result, text)
+        let catalogue = &self.project.workspace.catalogue;
+        let hides_warnings = catalogue.errors_hide_warnings(&result.sensor);
+        let earlier = baseline.findings(result.is_partial());
+        let had_errors = earlier.is_some_and(|findings| has_errors(findings));
+        let delta = delta_from_baseline(&self.engine, &self.project.root, baseline, result, text);
+        match baseline.text.as_deref().filter(|_| hides_warnings) {
+            Some(before) => {
+                let (before, after) = (LineHashes::from_text(before), LineHashes::from_text(text));
+                delta.with_hidden_warnings(&before, had_errors, &after)
+            }
+            None => delta,
+        }
     }
 }
 

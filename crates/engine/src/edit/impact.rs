@@ -17,9 +17,10 @@ use crate::evidence::snapshot_measurement;
 use crate::evidence::snapshot_measurement::SensorResult;
 use crate::evidence::verified_results;
 use crate::evidence::verified_results::partial_sensor_key;
+use crate::ledger::pending_reports::StateBefore;
 use crate::ledger::{DeferredReport, SelectedFile, SessionAgent};
 use crate::project::Project;
-use moai_base::finding::{Finding, Severity};
+use moai_base::finding::{Finding, Severity, has_errors};
 use moai_base::hash::ContentHash;
 use moai_base::limits::{
     EARLIER_DEFERRED_MS_MAX, IMPACT_DEFERRED_AT_ONCE_MAX, IMPACT_DEFERRED_FILES_MAX,
@@ -275,8 +276,9 @@ async fn measure_batch(change: &Arc<ImpactContext>, batch: ServerBatch) -> Vec<F
             engine.ledger().root(root).verified(path, &key, Some(server.identity)).cloned();
         verified_results::store_verified(engine, project, std::slice::from_ref(result), None);
         let before = before.filter(|last| last.hash == snapshot.hash).map(|last| last.findings);
-        let mut baseline = reports.into_iter().next().map_or(before, |report| report.baseline);
-        if baseline.is_none() && has_errors(result) {
+        let mut baseline =
+            reports.into_iter().next().map_or(before, |report| report.baseline.complete);
+        if baseline.is_none() && has_errors(&result.findings) {
             baseline = change.findings_before(snapshot, server.clone()).await;
         }
         let elsewhere = change.compare_errors(result, baseline.as_deref(), snapshot);
@@ -284,10 +286,6 @@ async fn measure_batch(change: &Arc<ImpactContext>, batch: ServerBatch) -> Vec<F
         effects.push(FileImpact { sensor, hash, elsewhere, baseline });
     }
     effects
-}
-
-fn has_errors(result: &SensorResult) -> bool {
-    result.findings.iter().any(|finding| finding.severity >= Severity::Error)
 }
 
 impl ImpactContext {
@@ -380,6 +378,7 @@ impl ImpactContext {
                 agent::cross_file_text(&self.label, &[elsewhere], Some(&sensor), language)
             {
                 let (measurement, depends_on) = (self.measurement, self.changed.clone());
+                let baseline = StateBefore::from_findings(baseline);
                 let report = DeferredReport {
                     root,
                     path,

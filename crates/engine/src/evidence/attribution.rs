@@ -18,7 +18,7 @@ use crate::evidence::work_base::{BaseText, WorkBase};
 use crate::project::Project;
 use moai_base::delta::Delta;
 use moai_base::evidence::SensorKind;
-use moai_base::finding::{Finding, FindingState, Severity};
+use moai_base::finding::{Finding, FindingState, Severity, has_errors};
 use moai_base::hash::ContentHash;
 use moai_base::lines::LineHashes;
 use moai_base::path::RelPath;
@@ -377,7 +377,7 @@ impl AttributionRule<'_> {
                 let new = LineHashes::from_text(&file.snapshot.text);
                 let findings = match &self.known {
                     KnownFindings::Measured(base_result) => {
-                        Delta::by_line_map(&old, &base_result.findings, &new, now).findings
+                        self.attribute_by_base(&old, base_result, &new, now)
                     }
                     KnownFindings::Unmeasured(_) => {
                         self.attribute_by_lines(&old, &new, now, before)
@@ -391,6 +391,24 @@ impl AttributionRule<'_> {
                 }
             }
         }
+    }
+
+    fn attribute_by_base(
+        &self,
+        old: &LineHashes,
+        base_result: &BaseResult,
+        new: &LineHashes,
+        now: Vec<Finding>,
+    ) -> Vec<Finding> {
+        let catalogue = &self.project.workspace.catalogue;
+        let hides_warnings =
+            now.first().is_some_and(|finding| catalogue.errors_hide_warnings(&finding.sensor));
+        let delta = Delta::by_line_map(old, &base_result.findings, new, now);
+        if !hides_warnings {
+            return delta.findings;
+        }
+        let had_errors = base_result.has_fault || has_errors(&base_result.findings);
+        delta.with_hidden_warnings(old, had_errors, new).findings
     }
 
     /// True if the base state already had a project fault.

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use crate::ledger::EngineLedger;
+use crate::ledger::pending_reports::StateBefore;
 use crate::ledger::session::QueuedReport;
-use moai_base::finding::Finding;
 use moai_base::hash::ContentHash;
 use moai_base::limits::DELIVERIES_PER_SESSION_MAX;
 use moai_base::path::RelPath;
@@ -23,7 +23,7 @@ pub(crate) struct DeferredReport {
     pub(crate) text: EditText,
     /// The baseline of the text. A newer edit that precedes the delivery is compared with the same
     /// baseline, so that findings in between are not lost.
-    pub(crate) baseline: Option<Vec<Finding>>,
+    pub(crate) baseline: StateBefore,
     /// The number of the session's first measurement after the edit that caused the report.
     pub(crate) measurement: u64,
     /// The edited files and their bytes, if another file's edit caused this report.

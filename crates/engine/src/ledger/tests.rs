@@ -1,5 +1,6 @@
 //! Contents of the ledger: by session and root, and how long they are kept.
 
+use crate::ledger::pending_reports::StateBefore;
 use crate::ledger::*;
 use moai_base::finding::{FindingPlace, Severity};
 use moai_base::limits::{
@@ -16,7 +17,7 @@ fn late(text: &str) -> DeferredReport {
     let path = RelPath::below(&root, &root.join("a.py")).expect("relative");
     let sensor = "s".to_owned();
     let hash = ContentHash::of_bytes(b"");
-    let (baseline, depends_on, measurement) = (None, Vec::new(), 0);
+    let (baseline, depends_on, measurement) = (StateBefore::default(), Vec::new(), 0);
     DeferredReport { root, path, sensor, hash, text, baseline, measurement, depends_on }
 }
 
