@@ -23,6 +23,7 @@ mod judged;
 mod killed_merges;
 mod killed_restores;
 mod left_trees;
+mod linked;
 mod locked;
 mod lost;
 mod lost_bases;

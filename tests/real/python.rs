@@ -123,24 +123,22 @@ fn new_folders_are_packages(server: &str) {
     sandbox.write("lib.py", &module("int"));
     sandbox.write("app.py", &importer("lib"));
     check(0);
-    for _ in 0..2 {
-        sandbox.write("lib/__init__.py", &module("str"));
-        check(1);
-        fs::remove_dir_all(sandbox.path("lib")).expect("it exists");
-        check(0);
-    }
+    let come_and_go = |folder: &str, file: &str, kind: &str, code_with: i32, code_without: i32| {
+        for _ in 0..2 {
+            sandbox.write(file, &module(kind));
+            check(code_with);
+            fs::remove_dir_all(sandbox.path(folder)).expect("it exists");
+            check(code_without);
+        }
+    };
+    come_and_go("lib", "lib/__init__.py", "str", 1, 0);
     // A folder `src` is searched for modules.
     fs::create_dir(sandbox.path("src")).expect("the folder is ours");
     fs::rename(sandbox.path("lib.py"), sandbox.path("src/lib.py")).expect("the folder is ours");
     check(0);
     sandbox.write("app.py", &importer("parts.inner.lib"));
     check(1);
-    for _ in 0..2 {
-        sandbox.write("parts/inner/lib.py", &module("int"));
-        check(0);
-        fs::remove_dir_all(sandbox.path("parts")).expect("it exists");
-        check(1);
-    }
+    come_and_go("parts", "parts/inner/lib.py", "int", 0, 1);
 }
 
 #[test]

@@ -40,8 +40,8 @@ pub use snapshot::{RootReader, Snapshot, read_snapshot, snapshot_of_bytes};
 pub use stamps::{FileStamp, await_tick, stamp_file, stamp_files, stamp_source, stamp_sources};
 pub use tail::{TailChunk, TailPosition, read_tail};
 pub use walk::{
-    FileWalk, PlaceWalk, WalkEnd, files_of_sizes, is_marked_project, is_real_path, is_unbounded,
-    links_to_outside, walk_files, walk_hidden, walk_place, walk_watched,
+    FileWalk, PlaceWalk, WalkEnd, existing_target, files_of_sizes, is_marked_project, is_real_path,
+    is_unbounded, links_to_outside, walk_files, walk_hidden, walk_place, walk_watched,
 };
 
 /// Root of a working directory: inside a git working tree, the nearest ancestor with a `.moai`

@@ -111,12 +111,17 @@ fn poll_files(
     let stamps = stamp_outside(project, reaches, &outside_before, linked, data_folders);
     let started_ns = reaches.iter().map(|reach| reach.started_ns).min().unwrap_or_default();
     let outside_changes = outside_changes(&outside_before, &stamps, started_ns);
-    let of_root = before.as_ref().map(|before| folder_changes(before, &now, &changes));
-    let of_root = of_root.unwrap_or_default().into_iter();
-    let of_root = of_root.map(|(folder, change)| (root.join(folder), change));
-    let of_outside = folder_changes(&outside_before.files, &stamps.files, &outside_changes);
-    let of_outside = of_outside.into_iter().filter(|(folder, _)| stamps.is_watched(folder));
-    let mut folders: Vec<(PathBuf, DiskChange)> = of_root.chain(of_outside).collect();
+    let mut folders = Vec::new();
+    if let Some(before) = &before {
+        for (folder, change) in folder_changes(before, &now, &changes) {
+            folders.push((root.join(folder), change));
+        }
+    }
+    for (folder, change) in folder_changes(&outside_before.files, &stamps.files, &outside_changes) {
+        if stamps.is_watched(&folder) {
+            folders.push((folder, change));
+        }
+    }
     folders.retain(|(folder, change)| *change != DiskChange::Deleted || !folder.is_dir());
     let limit = match (walk.is_whole, stamps.is_whole) {
         (false, _) => Some(PollLimit::RootFiles),

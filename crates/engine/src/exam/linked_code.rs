@@ -2,7 +2,6 @@
 //! which one changed is not measured completely.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::exam::change_times::change_time_ns;
 use moai_base::evidence::{SensorKind, SensorReading};
@@ -13,49 +12,84 @@ use moai_host::files::{self, WalkEnd};
 use moai_host::git;
 use moai_lsp::registry::Catalogue;
 
-/// The reading for the first such file that changed since a time in milliseconds since the epoch.
+/// The reading for the first change of such files since a time in milliseconds since the epoch.
 pub(super) fn changed_linked_code(
     root: &Path,
     catalogue: &Catalogue,
     since_ms: u64,
 ) -> Option<SensorReading> {
     let links = files::links_to_outside(root);
-    // A link that a build made, such as that of Bazel to its output.
     let ignored = git::ignored_paths(root, &links).unwrap_or_default();
-    let is_changed = |file: &Path| {
-        change_time_ns(file).is_none_or(|changed| changed >= i128::from(since_ms) * 1_000_000)
-    };
-    let is_old_output = |link: &RelPath| ignored.contains(link) && !is_changed(&link.under(root));
-    let entries = AtomicUsize::new(0);
-    let links = links.iter().filter(|link| !is_old_output(link));
-    links.into_iter().find_map(|link| {
-        let place = link.under(root).canonicalize().ok()?;
-        let entries_left = LINKED_ENTRIES_MAX.saturating_sub(entries.load(Ordering::Relaxed));
-        let is_code = |path: &RelPath| {
-            entries.fetch_add(1, Ordering::Relaxed);
-            catalogue.language_of(path).is_some()
-        };
-        let walk = files::walk_place(root, &place, entries_left, &is_code);
-        let is_of_code = |file: &Path| place.is_dir() || is_code_file(file, catalogue);
-        // A link in the folder that leads to another one since then has old files behind it.
-        let is_relinked = |file: &Path| {
-            let mut folders = file.ancestors().skip(1).take_while(|at| at.starts_with(&place));
-            folders.any(|at| at.is_symlink() && is_changed(at))
-        };
-        let has_new_target = |file: &Path| {
-            file.is_symlink() && file.canonicalize().is_ok_and(|target| is_changed(&target))
-        };
-        let mut files = walk.files.into_iter().filter(|file| is_of_code(file));
-        let changed =
-            files.find(|file| is_changed(file) || has_new_target(file) || is_relinked(file));
-        if let Some(file) = changed {
-            let below = file.strip_prefix(&place).unwrap_or(Path::new(""));
-            // Without the separator behind the name of a linked file.
-            let named: PathBuf = [Path::new(link.as_str()), below].into_iter().flatten().collect();
-            return Some(unmeasured(&format!("{} was changed", named.display())));
+    let start_ns = i128::from(since_ms) * 1_000_000;
+    let mut search =
+        LinkedCodeSearch { root, catalogue, start_ns, entries_left: LINKED_ENTRIES_MAX };
+    for link in &links {
+        // A link that a build made, such as that of Bazel to its output.
+        if ignored.contains(link) && !search.is_changed(&link.under(root)) {
+            continue;
         }
-        (walk.end != WalkEnd::Whole).then(|| unmeasured(&format!("{link} leads to too many files")))
-    })
+        if let Some(change) = search.change_behind(link) {
+            return Some(unmeasured(&change));
+        }
+    }
+    None
+}
+
+/// The search for changes behind all links of a project.
+struct LinkedCodeSearch<'a> {
+    root: &'a Path,
+    catalogue: &'a Catalogue,
+    /// The start of the loop, in nanoseconds since the epoch.
+    start_ns: i128,
+    entries_left: usize,
+}
+
+impl LinkedCodeSearch<'_> {
+    /// What changed behind a link, in words.
+    fn change_behind(&mut self, link: &RelPath) -> Option<String> {
+        let Ok(place) = link.under(self.root).canonicalize() else {
+            let around = files::existing_target(&link.under(self.root))?;
+            return self.is_changed(&around).then(|| format!("{link} lost its target"));
+        };
+        let is_code = |path: &RelPath| self.catalogue.language_of(path).is_some();
+        let walk = files::walk_place(self.root, &place, self.entries_left, &is_code);
+        self.entries_left -= walk.entries;
+        for file in &walk.files {
+            let is_code = place.is_dir() || is_code_file(file, self.catalogue);
+            if is_code && self.is_replaced(file, &place) {
+                return Some(format!("{} was changed", name_behind(link, &place, file)));
+            }
+        }
+        // Nothing else tells of deleted files. A folder of data has none that count.
+        let is_data = walk.files.is_empty() && walk.has_other_files;
+        for folder in walk.folders.iter().filter(|_| !is_data) {
+            if folder.canonicalize().is_ok_and(|folder| self.is_changed(&folder)) {
+                let folder = name_behind(link, &place, folder);
+                return Some(format!("a file appeared in or disappeared from {folder}"));
+            }
+        }
+        (walk.end != WalkEnd::Whole).then(|| format!("{link} leads to too many files"))
+    }
+
+    /// True if a file changed, or a link on the way to it from the place leads to another one.
+    fn is_replaced(&self, file: &Path, place: &Path) -> bool {
+        let mut folders = file.ancestors().skip(1).take_while(|at| at.starts_with(place));
+        self.is_changed(file)
+            || file.is_symlink() && file.canonicalize().is_ok_and(|target| self.is_changed(&target))
+            || folders.any(|at| at.is_symlink() && self.is_changed(at))
+    }
+
+    fn is_changed(&self, path: &Path) -> bool {
+        change_time_ns(path).is_none_or(|changed| changed >= self.start_ns)
+    }
+}
+
+/// The name of a file in a linked place, by the link.
+fn name_behind(link: &RelPath, place: &Path, file: &Path) -> String {
+    let below = file.strip_prefix(place).unwrap_or(Path::new(""));
+    // Without the separator behind the name of a linked file.
+    let name: PathBuf = [Path::new(link.as_str()), below].into_iter().flatten().collect();
+    name.display().to_string()
 }
 
 fn is_code_file(file: &Path, catalogue: &Catalogue) -> bool {

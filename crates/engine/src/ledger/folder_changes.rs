@@ -32,13 +32,13 @@ pub(crate) fn folder_changes<P: PolledPath, S>(
     now: &BTreeMap<P, S>,
     changes: &[(P, DiskChange)],
 ) -> Vec<(PathBuf, DiskChange)> {
-    let of = |kind: DiskChange| {
-        changes.iter().filter(move |(_, change)| *change == kind).map(|(file, _)| file)
-    };
-    let created = folders_without_files(of(DiskChange::Created), before).into_iter();
-    let deleted = folders_without_files(of(DiskChange::Deleted), now).into_iter();
-    let created = created.map(|folder| (folder, DiskChange::Created));
-    created.chain(deleted.map(|folder| (folder, DiskChange::Deleted))).collect()
+    let mut folders = Vec::new();
+    for (kind, other_poll) in [(DiskChange::Created, before), (DiskChange::Deleted, now)] {
+        let files = changes.iter().filter(|(_, change)| *change == kind).map(|(file, _)| file);
+        let of_kind = folders_without_files(files, other_poll).into_iter();
+        folders.extend(of_kind.map(|folder| (folder, kind)));
+    }
+    folders
 }
 
 /// The folders of these files in which a poll found no file.
@@ -69,6 +69,25 @@ mod tests {
         let other: BTreeMap<RelPath, bool> = other.iter().map(|path| (parse(path), true)).collect();
         let folders = folders_without_files(files.iter(), &other);
         folders.iter().map(|folder| folder.display().to_string()).collect()
+    }
+
+    #[test]
+    fn folders_appear_with_created_files_and_disappear_with_deleted_ones() {
+        let poll = |files: &[&str]| -> BTreeMap<PathBuf, bool> {
+            files.iter().map(|file| (PathBuf::from(file), true)).collect()
+        };
+        let before = poll(&["kept/a.py", "old/a.py"]);
+        let now = poll(&["kept/a.py", "kept/b.py", "new/a.py"]);
+        let changes = [
+            ("kept/a.py", DiskChange::Changed),
+            ("kept/b.py", DiskChange::Created),
+            ("new/a.py", DiskChange::Created),
+            ("old/a.py", DiskChange::Deleted),
+        ]
+        .map(|(file, change)| (PathBuf::from(file), change));
+        let expected = [("new", DiskChange::Created), ("old", DiskChange::Deleted)]
+            .map(|(folder, change)| (PathBuf::from(folder), change));
+        assert_eq!(folder_changes(&before, &now, &changes), expected);
     }
 
     #[test]

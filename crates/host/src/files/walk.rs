@@ -92,7 +92,14 @@ pub fn walk_watched(root: &Path, wanted: &(dyn Fn(&RelPath) -> bool + Sync)) -> 
 /// The files of a place outside a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlaceWalk {
+    /// The wanted ones.
     pub files: Vec<PathBuf>,
+    /// The folders that were read, the place itself among them.
+    pub folders: Vec<PathBuf>,
+    /// True if there are files that are not wanted.
+    pub has_other_files: bool,
+    /// Number of entries visited.
+    pub entries: usize,
     pub end: WalkEnd,
 }
 
@@ -116,7 +123,13 @@ pub fn walk_place(
     entries_max: usize,
     wanted: &(dyn Fn(&RelPath) -> bool + Sync),
 ) -> PlaceWalk {
-    let mut files = Vec::new();
+    let mut walk = PlaceWalk {
+        files: Vec::new(),
+        folders: Vec::new(),
+        has_other_files: false,
+        entries: 0,
+        end: WalkEnd::Whole,
+    };
     let root = canonical(root);
     let is_entered = move |entry: &DirEntry| {
         let is_link = entry.depth() > 0 && entry.path_is_symlink();
@@ -126,33 +139,49 @@ pub fn walk_place(
             })
     };
     let mut builder = watched_walk_builder(place, place, is_entered);
-    for (count, entry) in builder.follow_links(true).build().enumerate() {
-        if count >= entries_max {
-            return PlaceWalk { files, end: WalkEnd::TooManyEntries };
+    for entry in builder.follow_links(true).build() {
+        if walk.entries >= entries_max {
+            walk.end = WalkEnd::TooManyEntries;
+            return walk;
         }
         if entry.as_ref().is_err_and(is_unread_folder) {
-            return PlaceWalk { files, end: WalkEnd::Lacking };
+            walk.end = WalkEnd::Lacking;
+            return walk;
         }
+        walk.entries += 1;
         let Ok(entry) = entry else { continue };
         let is_wanted = RelPath::below(place, entry.path()).is_none_or(|path| wanted(&path));
-        if is_wanted && is_file(&entry) {
-            files.push(entry.into_path());
+        if entry.file_type().is_some_and(|kind| kind.is_dir()) {
+            walk.folders.push(entry.into_path());
+        } else if is_wanted && is_file(&entry) {
+            walk.files.push(entry.into_path());
+        } else {
+            walk.has_other_files = true;
         }
     }
-    PlaceWalk { files, end: WalkEnd::Whole }
+    walk
 }
 
-/// The links below the root to files and folders outside of it, without those in hidden and
+/// The links below the root to places outside of it, which need not exist, without those in hidden and
 /// [`NEVER_WALKED`] folders.
 #[must_use]
 pub fn links_to_outside(root: &Path) -> Vec<RelPath> {
     let root = canonical(root);
     let links = watched_entries(&root, &root).filter(DirEntry::path_is_symlink);
-    let is_outside = |entry: &DirEntry| {
-        entry.path().canonicalize().is_ok_and(|target| !target.starts_with(&root))
-    };
-    let outside = links.filter(is_outside);
+    let outside = links.filter(|entry| {
+        existing_target(entry.path()).is_some_and(|target| !target.starts_with(&root))
+    });
     outside.filter_map(|entry| RelPath::below(&root, entry.path())).take(WALK_FILES_MAX).collect()
+}
+
+/// The target of a link; if it does not exist, the innermost existing folder around it.
+#[must_use]
+pub fn existing_target(link: &Path) -> Option<PathBuf> {
+    if let Ok(target) = link.canonicalize() {
+        return Some(target);
+    }
+    let target = link.parent()?.join(link.read_link().ok()?);
+    target.ancestors().skip(1).find_map(|folder| folder.canonicalize().ok())
 }
 
 /// The regular files below the root with one of these sizes in bytes, also hidden and ignored ones and those
@@ -618,7 +647,7 @@ mod tests {
         ]);
         let python = |path: &RelPath| path.extension().as_deref() == Some("py");
         let walk = |name: &str, entries_max| {
-            let PlaceWalk { files, end } =
+            let PlaceWalk { files, end, .. } =
                 walk_place(&tree.root().join("e"), &tree.root().join(name), entries_max, &python);
             (files, end)
         };
@@ -626,6 +655,11 @@ mod tests {
         assert_eq!(walk("e.txt", 100), (vec![tree.root().join("e.txt")], WalkEnd::Whole));
         assert_eq!(walk("none", 100), (vec![], WalkEnd::Whole));
         assert_eq!(walk("", 2).1, WalkEnd::TooManyEntries);
+        let all = walk_place(&tree.root().join("e"), &tree.root(), 100, &python);
+        assert_eq!(
+            (all.folders, all.has_other_files),
+            (vec![tree.root(), tree.root().join("e")], true)
+        );
         symlink("../e.txt", tree.root().join(".b/f.py")).unwrap();
         for (target, link) in
             [("../node_modules", "h"), ("../e", "back"), ("..", "up"), (".", "loop")]
