@@ -147,12 +147,15 @@ async fn take_exam(
                 let hash = ContentHash::of_bytes(NOT_READABLE);
                 files.insert(path, FrozenFile { role: ExamRole::Config, hash, stamp: (0, 0) });
             }
+            let catalogue = &project.workspace.catalogue;
+            let code_links = linked_code::links_to_code(&project.root, catalogue);
             let exam = Exam {
                 frozen_ms: now_ms(),
                 plan,
                 files,
                 is_truncated: is_cut,
                 counts: BTreeMap::new(),
+                code_links,
             };
             (exam, texts)
         })
@@ -268,11 +271,12 @@ pub(crate) async fn stop_exam_report(
 
 /// The readings for changed code and programs outside of the project.
 async fn outside_readings(project: &Project, exam: &Exam) -> Vec<SensorReading> {
-    let (project, plan, since_ms) = (project.clone(), exam.plan.clone(), exam.frozen_ms);
+    let (project, exam) = (project.clone(), exam.clone());
     let examined = measure_blocking(move || {
         let (root, workspace) = (&project.root, &project.workspace);
-        let linked = linked_code::changed_linked_code(root, &workspace.catalogue, since_ms);
-        let programs = check_files::check_files(root, &plan).programs;
+        let (plan, since_ms) = (&exam.plan, exam.frozen_ms);
+        let linked = linked_code::changed_linked_code(root, &workspace.catalogue, &exam);
+        let programs = check_files::check_files(root, plan).programs;
         let changed = used_programs::changed_program(root, &programs, &workspace.env, since_ms);
         let shadowing = shadowed_modules::shadowing_module(root, since_ms);
         linked.into_iter().chain(changed).chain(shadowing).collect()

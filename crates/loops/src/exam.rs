@@ -52,6 +52,8 @@ pub struct Exam {
     pub is_truncated: bool,
     /// The test counts of each check's best run, by the check's name.
     pub counts: BTreeMap<String, TestCounts>,
+    /// The links out of the project that led to folders with code when it was frozen.
+    pub code_links: BTreeSet<RelPath>,
 }
 
 /// The kind of a difference.

@@ -35,7 +35,7 @@ fn code_behind_a_link_out_of_the_project_leaves_a_loop_unverified_if_it_changed(
 #[test]
 fn code_that_disappears_behind_a_link_leaves_a_loop_unverified() {
     type Removal = fn(&Path);
-    let removals: [(&str, Removal, &str); 4] = [
+    let removals: [(&str, Removal, &str); 5] = [
         (
             "a file",
             |place| fs::remove_file(place.join("part/word.py")).expect("ours"),
@@ -47,6 +47,14 @@ fn code_that_disappears_behind_a_link_leaves_a_loop_unverified() {
             "from src,",
         ),
         ("the folder", |place| fs::remove_dir_all(place).expect("ours"), "src lost its target"),
+        (
+            "all code",
+            |place| {
+                fs::remove_file(place.join("part/word.py")).expect("ours");
+                fs::remove_file(place.join("app.py")).expect("ours");
+            },
+            "from src,",
+        ),
         ("data", |place| fs::remove_file(place.join("data/a.bin")).expect("ours"), ""),
     ];
     for (what, remove, told) in removals {
@@ -54,6 +62,7 @@ fn code_that_disappears_behind_a_link_leaves_a_loop_unverified() {
         let elsewhere = sandbox.base().join("elsewhere");
         write_file(&elsewhere.join("part/word.py"), "x = 1\n");
         write_file(&elsewhere.join("app.py"), "x = 1\n");
+        write_file(&elsewhere.join("README.txt"), "x");
         let data = sandbox.base().join("data");
         write_file(&data.join("a.bin"), "x");
         write_file(&data.join("b.bin"), "x");

@@ -1,6 +1,7 @@
 //! Source files behind links that lead out of the project. No diff shows their changes, so a loop in
 //! which one changed is not measured completely.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::exam::change_times::change_time_ns;
@@ -8,21 +9,35 @@ use moai_base::evidence::{SensorKind, SensorReading};
 use moai_base::limits::LINKED_ENTRIES_MAX;
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
-use moai_host::files::{self, WalkEnd};
+use moai_host::files::{self, PlaceWalk, WalkEnd};
 use moai_host::git;
+use moai_loops::exam::Exam;
 use moai_lsp::registry::Catalogue;
 
-/// The reading for the first change of such files since a time in milliseconds since the epoch.
+/// The links to folders with such files, or with more files than are visited.
+pub(super) fn links_to_code(root: &Path, catalogue: &Catalogue) -> BTreeSet<RelPath> {
+    let mut links = files::links_to_outside(root);
+    let mut entries_left = LINKED_ENTRIES_MAX;
+    links.retain(|link| {
+        let target = link.under(root).canonicalize();
+        let Some(place) = target.ok().filter(|target| target.is_dir()) else { return false };
+        let walk = walk_linked_place(root, &place, catalogue, entries_left);
+        entries_left -= walk.entries;
+        !walk.files.is_empty() || walk.end != WalkEnd::Whole
+    });
+    links.into_iter().collect()
+}
+
+/// The reading for the first change of such files since the exam was frozen.
 pub(super) fn changed_linked_code(
     root: &Path,
     catalogue: &Catalogue,
-    since_ms: u64,
+    exam: &Exam,
 ) -> Option<SensorReading> {
     let links = files::links_to_outside(root);
     let ignored = git::ignored_paths(root, &links).unwrap_or_default();
-    let start_ns = i128::from(since_ms) * 1_000_000;
-    let mut search =
-        LinkedCodeSearch { root, catalogue, start_ns, entries_left: LINKED_ENTRIES_MAX };
+    let entries_left = LINKED_ENTRIES_MAX;
+    let mut search = LinkedCodeSearch { root, catalogue, exam, entries_left };
     for link in &links {
         // A link that a build made, such as that of Bazel to its output.
         if ignored.contains(link) && !search.is_changed(&link.under(root)) {
@@ -39,8 +54,7 @@ pub(super) fn changed_linked_code(
 struct LinkedCodeSearch<'a> {
     root: &'a Path,
     catalogue: &'a Catalogue,
-    /// The start of the loop, in nanoseconds since the epoch.
-    start_ns: i128,
+    exam: &'a Exam,
     entries_left: usize,
 }
 
@@ -51,8 +65,7 @@ impl LinkedCodeSearch<'_> {
             let around = files::existing_target(&link.under(self.root))?;
             return self.is_changed(&around).then(|| format!("{link} lost its target"));
         };
-        let is_code = |path: &RelPath| self.catalogue.language_of(path).is_some();
-        let walk = files::walk_place(self.root, &place, self.entries_left, &is_code);
+        let walk = walk_linked_place(self.root, &place, self.catalogue, self.entries_left);
         self.entries_left -= walk.entries;
         for file in &walk.files {
             let is_code = place.is_dir() || is_code_file(file, self.catalogue);
@@ -60,8 +73,9 @@ impl LinkedCodeSearch<'_> {
                 return Some(format!("{} was changed", name_behind(link, &place, file)));
             }
         }
-        // Nothing else tells of deleted files. A folder of data has none that count.
-        let is_data = walk.files.is_empty() && walk.has_other_files;
+        // Nothing else tells of deleted files. A folder that has always kept data has none that count.
+        let had_code = self.exam.code_links.contains(link);
+        let is_data = walk.files.is_empty() && walk.has_other_files && !had_code;
         for folder in walk.folders.iter().filter(|_| !is_data) {
             if folder.canonicalize().is_ok_and(|folder| self.is_changed(&folder)) {
                 let folder = name_behind(link, &place, folder);
@@ -80,8 +94,19 @@ impl LinkedCodeSearch<'_> {
     }
 
     fn is_changed(&self, path: &Path) -> bool {
-        change_time_ns(path).is_none_or(|changed| changed >= self.start_ns)
+        let start_ns = i128::from(self.exam.frozen_ms) * 1_000_000;
+        change_time_ns(path).is_none_or(|changed| changed >= start_ns)
     }
+}
+
+/// The code in a linked place, or the linked file itself.
+fn walk_linked_place(
+    root: &Path,
+    place: &Path,
+    catalogue: &Catalogue,
+    entries_max: usize,
+) -> PlaceWalk {
+    files::walk_place(root, place, entries_max, &|path| catalogue.language_of(path).is_some())
 }
 
 /// The name of a file in a linked place, by the link.

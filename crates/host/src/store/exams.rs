@@ -1,7 +1,7 @@
 //! The tables of frozen exams, one per loop, with the frozen texts. They are outside the working tree, out of
 //! reach of the agent's edits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{OptionalExtension as _, Row, Transaction, params};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ use moai_loops::criteria::{CheckCommand, CheckCriterion, CheckPlan, CriterionGap
 use moai_loops::exam::{Exam, ExamRole, FrozenFile, SessionWrites};
 
 /// Copies the rows of the exam of loop `?1` for loop `?2`.
-const CONTINUED: [&str; 4] = [
+const CONTINUED: [&str; 5] = [
     "INSERT INTO exams (loop_id, frozen_ms, is_cut, plan)
      SELECT ?2, frozen_ms, is_cut, plan FROM exams WHERE loop_id = ?1",
     "INSERT INTO exam_files (loop_id, path, role, hash, bytes, changed_ns, text)
@@ -26,6 +26,8 @@ const CONTINUED: [&str; 4] = [
      SELECT ?2, name, passed, failed, skipped, duration_ms FROM exam_counts WHERE loop_id = ?1",
     "INSERT INTO exam_writes (loop_id, path, hash)
      SELECT ?2, path, hash FROM exam_writes WHERE loop_id = ?1",
+    "INSERT INTO exam_links (loop_id, path)
+     SELECT ?2, path FROM exam_links WHERE loop_id = ?1",
 ];
 
 /// Texts of an exam by path; for other files only the hash is kept.
@@ -94,6 +96,7 @@ impl Store {
                 plan: decode(&plan)?,
                 files: files(transaction, &id, roles)?,
                 counts: counts(transaction, &id)?,
+                code_links: code_links(transaction, &id)?,
             }))
         })
         .await
@@ -187,6 +190,9 @@ pub(super) fn write_exam(
     for (name, counts) in &exam.counts {
         put_counts(at, id, name, counts)?;
     }
+    for link in &exam.code_links {
+        at.execute("INSERT INTO exam_links VALUES (?1, ?2)", params![id, link.as_str()])?;
+    }
     Ok(())
 }
 
@@ -236,6 +242,17 @@ fn files(
         files.insert(path, FrozenFile { role, hash: ContentHash::from_bytes(hash), stamp });
     }
     Ok(files)
+}
+
+fn code_links(at: &Transaction<'_>, id: &str) -> Result<BTreeSet<RelPath>, StoreError> {
+    let mut statement = at.prepare_cached("SELECT path FROM exam_links WHERE loop_id = ?1")?;
+    let mut rows = statement.query(params![id])?;
+    let mut links = BTreeSet::new();
+    while let Some(row) = rows.next()? {
+        let path: String = row.get(0)?;
+        links.insert(RelPath::parse(&path).ok_or_else(|| unreadable_exam(&path))?);
+    }
+    Ok(links)
 }
 
 fn counts(at: &Transaction<'_>, id: &str) -> Result<BTreeMap<String, TestCounts>, StoreError> {
@@ -409,6 +426,7 @@ mod tests {
             plan: CheckPlan { commands: vec![slow], unanswered: vec![unanswered] },
             files: [(path("RUBRIC.md"), frozen)].into(),
             counts: [("npm test".to_owned(), counts)].into(),
+            code_links: [path("shared")].into(),
         }
     }
 

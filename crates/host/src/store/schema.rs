@@ -40,7 +40,7 @@ pub(super) static PROJECT_SCHEMA: StoreSchema = StoreSchema {
     weekly_backups_max: 0,
 };
 
-const PROJECT_MIGRATIONS: [&str; 7] = [
+const PROJECT_MIGRATIONS: [&str; 8] = [
     // Schema 1, loops. `state` is JSON with its own version (`host::store::loops::stored_loop`); the other
     // columns repeat searchable fields. Times are milliseconds since the epoch.
     "CREATE TABLE loops (
@@ -126,6 +126,12 @@ const PROJECT_MIGRATIONS: [&str; 7] = [
         updated_ms INTEGER NOT NULL
     ) STRICT;
     CREATE UNIQUE INDEX pipelines_one_active ON pipelines (root) WHERE is_active = 1;",
+    // Links out of the project that led to folders with code when the exam was frozen.
+    "CREATE TABLE exam_links (
+        loop_id TEXT NOT NULL REFERENCES exams (loop_id) ON DELETE CASCADE,
+        path TEXT NOT NULL,
+        PRIMARY KEY (loop_id, path)
+    ) STRICT, WITHOUT ROWID;",
 ];
 
 impl StoreSchema {
