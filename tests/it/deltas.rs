@@ -78,6 +78,20 @@ fn an_error_that_an_edit_puts_back_is_introduced_whoever_removed_it() {
 }
 
 #[test]
+fn an_error_that_an_edit_writes_back_into_a_replaced_line_is_listed_each_time() {
+    let sandbox = project(json!({}));
+    sandbox.tool_write("app.py", "a = 1\nb = 'BAD'\nc = 3\n");
+    for _ in 0..2 {
+        // No hook reports this write, so nobody measured the line without the error.
+        sandbox.write("app.py", "a = 1\nb = 2\nc = 3\n");
+        let told = sandbox.tool_write("app.py", "a = 1\nb = 'BAD'\nc = 3\n").context();
+        let expected = "[moai-ralph] app.py: 1 may be older\n  \
+                        error app.py:2:6 pyright(badWord): bad word [may be older]";
+        assert_eq!(told.trim_end(), expected);
+    }
+}
+
+#[test]
 fn an_edit_is_not_blamed_for_what_another_file_does() {
     let sandbox = Sandbox::new();
     let unless = json!({"file": "prices.py", "has": "def half(number):"});

@@ -69,7 +69,13 @@ impl HookWords {
                 ["error ", "warning "].iter().find_map(|severity| trimmed.strip_prefix(severity));
             let finding = finding.and_then(|finding| finding_of(finding, sensor));
             if let Some(told) = finding {
-                let age = if line.contains("[broken by") { CalledAge::Introduced } else { age };
+                let age = if line.ends_with("[broken by this edit]") {
+                    CalledAge::Introduced
+                } else if line.ends_with("[may be older]") {
+                    CalledAge::Older
+                } else {
+                    age
+                };
                 findings.push(CalledFinding {
                     path: told.path,
                     line: told.line,

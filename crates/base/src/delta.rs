@@ -1,6 +1,6 @@
 //! Delta of one file's findings between two measurements: introduced, fixed, remaining.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::hash::Hash;
 
 use super::finding::{Finding, FindingState, Severity, has_errors};
@@ -18,6 +18,8 @@ pub struct Delta {
     pub fixed_errors: usize,
     /// The findings that disappeared, including hints. Empty where only their number is known.
     pub disappeared: Vec<Finding>,
+    /// Ids of the findings that may be older although the edit wrote their lines.
+    pub written_back: BTreeSet<String>,
 }
 
 impl Delta {
@@ -74,7 +76,7 @@ impl Delta {
     /// file too since the earlier set. `before` is the text before the edit, `earlier` are the
     /// findings still known for it. A new finding on a line that the edit wrote is the edit's, unless
     /// the edit replaced lines and the earlier set has the same finding: the replaced lines, which
-    /// were not measured, may have had it too. On other lines, only findings that mention a touched
+    /// were not measured, may have had it too ([`Self::written_back`]). On other lines, only findings that mention a touched
     /// symbol are the edit's (`names_touched`); the rest are unknown.
     #[must_use]
     pub fn attribute_to_edit(
@@ -105,7 +107,10 @@ impl Delta {
                     Some(LineMapping::Edited(stretch)),
                     FindingState::Existing,
                     FindingState::Introduced,
-                ) if map.has_old_lines(stretch) => FindingState::Unknown,
+                ) if map.has_old_lines(stretch) => {
+                    self.written_back.insert(finding.id.clone());
+                    FindingState::Unknown
+                }
                 (_, _, state) => state,
             };
         }
@@ -264,7 +269,13 @@ impl<'f> FindingPairs<'f> {
         let fixed_errors =
             self.unmatched.iter().filter(|finding| finding.severity == Severity::Error).count();
         let disappeared = self.unmatched.into_iter().cloned().collect();
-        Delta { findings: self.current, fixed, fixed_errors, disappeared }
+        Delta {
+            findings: self.current,
+            fixed,
+            fixed_errors,
+            disappeared,
+            written_back: BTreeSet::new(),
+        }
     }
 }
 

@@ -76,6 +76,13 @@ impl EditFeedback {
         self.delta.in_state(state).filter(|finding| finding.severity > Severity::Hint)
     }
 
+    /// Findings that may be older on lines that the edit wrote. They are always listed: the edit may have
+    /// brought them back.
+    fn written_back(&self) -> impl Iterator<Item = &Finding> {
+        let written_back = &self.delta.written_back;
+        self.reportable(FindingState::Unknown).filter(|it| written_back.contains(&it.id))
+    }
+
     fn broken(&self) -> impl Iterator<Item = &Finding> {
         self.other_files.iter().flat_map(|effect| &effect.broken)
     }
@@ -113,7 +120,7 @@ impl EditFeedback {
                 parts.push(wording::NOW_CLEAN.text_in(language).to_owned());
             }
         }
-        if unknown > 0 && self.has_new_counts {
+        if unknown > 0 && (self.has_new_counts || self.written_back().next().is_some()) {
             let phrase = if introduced.is_empty() {
                 wording::MAY_BE_OLDER
             } else {
@@ -178,10 +185,8 @@ pub fn cross_file_text(
     let late = late_mark(late, language);
     let mut text = format!("[moai-ralph] {}{late}: {}", sanitized_name(changed), parts.join("; "));
     let notice = error_notice(changed, &Delta::default(), elsewhere, language);
-    let mut lines: Vec<(&Finding, bool)> =
-        broken.into_iter().map(|finding| (finding, true)).collect();
-    lines.sort_by_key(|(finding, _)| std::cmp::Reverse(finding.severity));
-    push_findings(&mut text, &lines, "", language);
+    let listed = |finding| ListedFinding::new(finding, Some(&wording::BROKEN_HERE));
+    push_findings(&mut text, broken.into_iter().map(listed).collect(), "", language);
     Some(EditText { text, notice })
 }
 
@@ -209,7 +214,9 @@ pub fn head_moved(commit: &str, file_count: usize, language: MessageLanguage) ->
 #[must_use]
 pub fn edit_text(feedback: &EditFeedback, language: MessageLanguage) -> Option<EditText> {
     let has_unknown = feedback.reportable(FindingState::Unknown).next().is_some();
-    let has_news = feedback.has_effect() || has_unknown && feedback.has_new_counts;
+    let has_written_back = feedback.written_back().next().is_some();
+    let has_news =
+        feedback.has_effect() || has_written_back || has_unknown && feedback.has_new_counts;
     if !has_news && (feedback.gaps.is_empty() || !feedback.has_new_gaps) {
         return None;
     }
@@ -228,10 +235,12 @@ pub fn edit_text(feedback: &EditFeedback, language: MessageLanguage) -> Option<E
     let path = sanitized_name(feedback.path.as_str());
     let late = late_mark(feedback.deferred_sensor.as_deref(), language);
     let mut text = format!("[moai-ralph] {path}{late}: {}", parts.join("; "));
-    let own = feedback.reportable(FindingState::Introduced).map(|finding| (finding, false));
-    let mut lines: Vec<_> = own.chain(feedback.broken().map(|finding| (finding, true))).collect();
-    lines.sort_by_key(|(finding, _)| std::cmp::Reverse(finding.severity));
-    push_findings(&mut text, &lines, feedback.path.as_str(), language);
+    let own = feedback.reportable(FindingState::Introduced).map(|it| ListedFinding::new(it, None));
+    let mark = |it, phrase| ListedFinding::new(it, Some(phrase));
+    let broken = feedback.broken().map(|it| mark(it, &wording::BROKEN_HERE));
+    let written_back = feedback.written_back().map(|it| mark(it, &wording::MAY_BE_OLDER_HERE));
+    let lines: Vec<ListedFinding<'_>> = own.chain(broken).chain(written_back).collect();
+    push_findings(&mut text, lines, feedback.path.as_str(), language);
     for line in &feedback.earlier_fixes {
         push_line(&mut text, line);
     }
@@ -289,16 +298,28 @@ pub fn no_new_findings(feedback: &EditFeedback, language: MessageLanguage) -> St
     )
 }
 
-/// One line per finding; those in other files are marked. `path` goes into the command that lists
-/// all of them.
+/// A finding with a remark about its origin.
+struct ListedFinding<'f> {
+    finding: &'f Finding,
+    mark: Option<&'static wording::BilingualPhrase>,
+}
+
+impl<'f> ListedFinding<'f> {
+    fn new(finding: &'f Finding, mark: Option<&'static wording::BilingualPhrase>) -> Self {
+        Self { finding, mark }
+    }
+}
+
+/// One line per finding, the most severe first. `path` goes into the command that lists all of them.
 fn push_findings(
     text: &mut String,
-    findings: &[(&Finding, bool)],
+    mut findings: Vec<ListedFinding<'_>>,
     path: &str,
     language: MessageLanguage,
 ) {
-    for (finding, is_elsewhere) in findings.iter().take(FEEDBACK_FINDINGS_MAX) {
-        let mark = if *is_elsewhere { wording::BROKEN_HERE.text_in(language) } else { "" };
+    findings.sort_by_key(|listed| std::cmp::Reverse(listed.finding.severity));
+    for ListedFinding { finding, mark } in findings.iter().take(FEEDBACK_FINDINGS_MAX) {
+        let mark = mark.map_or("", |phrase| phrase.text_in(language));
         push_line(text, &format!("  {}{mark}", finding_line(finding)));
     }
     if let Some(more) = findings.len().checked_sub(FEEDBACK_FINDINGS_MAX).filter(|more| *more > 0) {
@@ -478,6 +499,22 @@ mod tests {
     fn a_first_look_does_not_blame_the_edit_and_lists_nothing() {
         let text = say(None, &[(1, "x"), (2, "y")], None).expect("something to say");
         assert_eq!(text, "[moai-ralph] src/a.py: 2 may be older");
+    }
+
+    #[test]
+    fn a_finding_on_a_line_that_an_edit_wrote_back_is_always_listed() {
+        let mut now = vec![finding("src/a.py", 1, "old"), finding("src/a.py", 9, "back")];
+        assign_fingerprints(&mut now);
+        let written_back = [now[1].id.clone()].into();
+        let delta = Delta { written_back, ..Delta::by_fingerprint(None, now) };
+        let path = finding("src/a.py", 0, "x").path;
+        let feedback = EditFeedback { delta, has_new_counts: false, ..feedback(path) };
+        insta::assert_snapshot!(english(&feedback).expect("something to say"), @r"
+        [moai-ralph] src/a.py: 2 may be older
+          error src/a.py:10:1 pyright(back): back is wrong [may be older]
+        ");
+        let told = edit_text(&feedback, MessageLanguage::English).expect("something to say");
+        assert_eq!(told.notice, None);
     }
 
     #[test]

@@ -146,6 +146,7 @@ phrases!(EDITS {
     NOTHING_NEW: "nothing new", "새로 생긴 문제 없음";
     NOT_FULLY_MEASURED: "not fully measured", "일부 측정 안 됨";
     BROKEN_HERE: " [broken by this edit]", " [이 편집으로 깨짐]";
+    MAY_BE_OLDER_HERE: " [may be older]", " [기존 문제일 수 있음]";
     NOT_MEASURED_LINE: "  not measured: {0} ({1})", "  측정 안 됨: {0} ({1})";
     MORE_BY_CHECK: "  … and {0}: moai-ralph check {1}", "  … 외 {0}: moai-ralph check {1}";
     CHANGED_ON_DISK:

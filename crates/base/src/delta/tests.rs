@@ -233,7 +233,7 @@ fn check_origin(
     before: &str,
     after: &str,
     expected: ((usize, usize, usize), usize),
-) {
+) -> Delta {
     let (from, to) = (LineHashes::from_text(measured), LineHashes::from_text(before));
     let known = carry_findings(&wrong(measured), &from, &to);
     let after_lines = LineHashes::from_text(after);
@@ -241,6 +241,7 @@ fn check_origin(
         .attribute_to_edit(&to, &known, &after_lines, |finding| finding.code == "x");
     let unknown = delta.in_state(FindingState::Unknown).count();
     assert_eq!((counts(&delta), unknown), expected, "{measured:?} -> {before:?} -> {after:?}");
+    delta
 }
 
 #[test]
@@ -256,7 +257,8 @@ fn an_error_that_an_edit_wrote_is_introduced_even_if_another_writer_had_fixed_it
 #[test]
 fn an_older_error_on_a_line_that_is_edited_back_may_be_older() {
     // The text in between was not measured, so the line may have been wrong there as well.
-    check_origin("a\nb !y\nc", "a\nb2\nc", "a\nb !y\nc", ((0, 0, 0), 1));
+    let delta = check_origin("a\nb !y\nc", "a\nb2\nc", "a\nb !y\nc", ((0, 0, 0), 1));
+    assert!(delta.written_back.contains(&delta.findings[0].id));
     // Another error is the edit's.
     check_origin("a\nb !y\nc", "a\nb2\nc", "a\nb !x\nc", ((1, 1, 0), 0));
 }

@@ -197,6 +197,7 @@ impl EditSession {
             feedback.delta.fixed += delta.fixed;
             feedback.delta.fixed_errors += delta.fixed_errors;
             feedback.delta.disappeared.extend(delta.disappeared);
+            feedback.delta.written_back.extend(delta.written_back);
             let Some(gap) = gap else { continue };
             // A tool that was never installed is reported once, not at every edit.
             let key = format!("{sensor} {gap}");
