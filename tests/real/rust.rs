@@ -95,6 +95,21 @@ fn the_compilers_word_is_waited_for_and_follows_the_disk() {
 }
 
 #[test]
+fn an_edit_is_not_silent_while_cargo_stops_at_errors_elsewhere() {
+    let sandbox = rust();
+    check(&sandbox, &["--all"], 0);
+    sandbox.tool_write("src/a.rs", &RIGHT.replace('}', ""));
+    // Only the borrow checker would find it, which does not run.
+    for name in ["text", "word"] {
+        let moved = MOVED.replace("fn a", "fn b").replace("text", name);
+        let told = sandbox.tool_write("src/b.rs", &moved).context();
+        assert!(told.contains("cargo check stops at errors in src/a.rs"), "{name}: {told}");
+    }
+    sandbox.tool_write("src/a.rs", RIGHT);
+    assert_eq!(codes(&check(&sandbox, &["src/b.rs"], 1)), one("src/b.rs", "E0382"));
+}
+
+#[test]
 fn what_cargo_cannot_check_is_a_gap() {
     let sandbox = rust();
     let manifest = sandbox.read("Cargo.toml");

@@ -154,8 +154,10 @@ impl EditMeasurement {
             return feedback;
         }
         let Some(gap) = gap else { return feedback };
-        let is_lost = self.was_measured && !is_usable || gap.cause.is_transient();
-        feedback.with_gap(gap, is_lost)
+        // Silence after an edit of a file that could be measured before would read as clean.
+        let is_lost = self.was_measured && gap.cause != Cause::SwitchedOff;
+        let must_report = is_lost || gap.cause.is_transient();
+        feedback.with_gap(gap, must_report)
     }
 
     /// Compares a result with the state before the edit, which may have to be measured first.
