@@ -82,7 +82,7 @@ fn an_error_that_an_edit_writes_back_into_a_replaced_line_is_listed_each_time() 
     let sandbox = project(json!({}));
     sandbox.tool_write("app.py", "a = 1\nb = 'BAD'\nc = 3\n");
     for _ in 0..2 {
-        // No hook reports this write, so nobody measured the line without the error.
+        // No hook reports this write, so the text without the error is never measured.
         sandbox.write("app.py", "a = 1\nb = 2\nc = 3\n");
         let told = sandbox.tool_write("app.py", "a = 1\nb = 'BAD'\nc = 3\n").context();
         let expected = "[moai-ralph] app.py: 1 may be older\n  \

@@ -99,7 +99,7 @@ fn an_edit_is_not_silent_while_cargo_stops_at_errors_elsewhere() {
     let sandbox = rust();
     check(&sandbox, &["--all"], 0);
     sandbox.tool_write("src/a.rs", &RIGHT.replace('}', ""));
-    // Only the borrow checker would find it, which does not run.
+    // Only the borrow checker finds this error, and it does not run.
     for name in ["text", "word"] {
         let moved = MOVED.replace("fn a", "fn b").replace("text", name);
         let told = sandbox.tool_write("src/b.rs", &moved).context();

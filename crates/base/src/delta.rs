@@ -76,8 +76,8 @@ impl Delta {
     /// file too since the earlier set. `before` is the text before the edit, `earlier` are the
     /// findings still known for it. A new finding on a line that the edit wrote is the edit's, unless
     /// the edit replaced lines and the earlier set has the same finding: the replaced lines, which
-    /// were not measured, may have had it too ([`Self::written_back`]). On other lines, only findings that mention a touched
-    /// symbol are the edit's (`names_touched`); the rest are unknown.
+    /// were not measured, may have had it too ([`Self::written_back`]). On other lines, only findings
+    /// that mention a touched symbol are the edit's (`names_touched`); the rest are unknown.
     #[must_use]
     pub fn attribute_to_edit(
         mut self,

@@ -14,11 +14,16 @@ use moai_host::git;
 use moai_loops::exam::Exam;
 use moai_lsp::registry::Catalogue;
 
-/// The links to folders with such files, or with more files than are visited.
+/// The links to folders with such files, or with more files than are visited, except those that git
+/// ignores.
 pub(super) fn links_to_code(root: &Path, catalogue: &Catalogue) -> BTreeSet<RelPath> {
     let mut links = files::links_to_outside(root);
+    let ignored = git::ignored_paths(root, &links).unwrap_or_default();
     let mut entries_left = LINKED_ENTRIES_MAX;
     links.retain(|link| {
+        if ignored.contains(link) {
+            return false;
+        }
         let target = link.under(root).canonicalize();
         let Some(place) = target.ok().filter(|target| target.is_dir()) else { return false };
         let walk = walk_linked_place(root, &place, catalogue, entries_left);
@@ -73,7 +78,8 @@ impl LinkedCodeSearch<'_> {
                 return Some(format!("{} was changed", name_behind(link, &place, file)));
             }
         }
-        // Nothing else tells of deleted files. A folder that has always kept data has none that count.
+        // Only the time of its folder shows that a file was deleted. Files of a folder that has held
+        // only data since the start do not count.
         let had_code = self.exam.code_links.contains(link);
         let is_data = walk.files.is_empty() && walk.has_other_files && !had_code;
         for folder in walk.folders.iter().filter(|_| !is_data) {
