@@ -172,3 +172,26 @@ fn an_edit_that_overtakes_an_untold_one_tells_both() {
     assert_eq!(told.matches("bad word").count(), 1, "{told}");
     assert!(told.contains("2 errors"), "{told}");
 }
+
+#[test]
+fn an_unread_report_of_a_fault_does_not_make_older_errors_new() {
+    let missing =
+        json!({"needle": "import numpy", "message": "no numpy", "code": "reportMissingImports"});
+    let bad = json!({"needle": "BAD", "message": "bad word", "code": "badWord"});
+    let sandbox = Sandbox::new();
+    let script = json!({"delay_ms": 2000, "errors": [missing, bad]});
+    sandbox.fake_server("pyright-langserver", script);
+    sandbox.write("requirements.txt", "numpy\n");
+    budget(&sandbox, 500);
+    let before = "a = 'BAD'\n";
+    sandbox.write("app.py", before);
+    assert_eq!(sandbox.run(&["check", "app.py"]).code, 1);
+    // The result of this edit is incomplete, and its report is queued when the check has ended.
+    let told = sandbox.tool_write("app.py", "import numpy\na = 'BAD' + numpy.e\n").context();
+    assert!(told.contains("the result follows"), "{told}");
+    sandbox.run(&["check", "app.py"]);
+    let told = sandbox.tool_write("app.py", before).context();
+    assert!(told.contains("the result follows"), "{told}");
+    let told = until_told(&sandbox, "app.py").concat();
+    assert!(!told.contains("introduced") && !told.contains("may be older"), "{told}");
+}
