@@ -48,3 +48,4 @@ mod trust;
 mod typescript;
 mod unmentioned;
 mod unshown;
+mod workspaces;

@@ -11,6 +11,7 @@ pub(crate) mod host_sessions;
 pub(crate) mod known_outputs;
 pub(crate) mod known_rules;
 pub(crate) mod line_cache;
+pub(crate) mod linked_paths;
 pub(crate) mod outside;
 pub(crate) mod passed_checks;
 pub(crate) mod pending_reports;

@@ -8,6 +8,7 @@ mod inputs;
 pub mod kinds;
 mod name_walk;
 mod nested;
+mod package_links;
 mod private;
 mod search;
 mod snapshot;
@@ -28,9 +29,10 @@ pub use inputs::{
     is_special, link_out_of, open_input, open_regular, read_regular, read_regular_text,
 };
 pub use name_walk::{
-    FolderListings, HiddenFolders, NameWalk, OutsideFolder, walk_names, walk_names_and_hidden,
+    FolderListings, HiddenFolders, LinkedFolder, NameWalk, walk_names, walk_names_and_hidden,
 };
 pub use nested::other_repository;
+pub use package_links::package_links;
 pub use private::{
     private_dir, private_temporary, read_private, remove_abandoned, write_private,
     write_private_unsynced,

@@ -12,6 +12,7 @@ use crate::evidence::poll_gate::{DiskEpoch, PollLimit, PollTurn, WatchFilter};
 use crate::evidence::snapshot_measurement;
 use crate::ledger::disk::{OutsidePoll, disk_changes};
 use crate::ledger::folder_changes::folder_changes;
+use crate::ledger::linked_paths::paths_through_links;
 use crate::ledger::outside::outside_changes;
 use crate::ledger::{DiskCursor, UnseenChanges};
 use crate::project::Project;
@@ -45,8 +46,14 @@ async fn poll_and_announce(engine: Arc<Engine>, project: Project, turn: PollTurn
 /// A poll whose changes are not announced yet.
 struct UnannouncedPoll {
     turn: PollTurn,
-    /// Since the last poll.
-    changes: Vec<(PathBuf, DiskChange)>,
+    changes: PolledChanges,
+}
+
+/// Changes since the last poll.
+struct PolledChanges {
+    files: Vec<(PathBuf, DiskChange)>,
+    /// The same files and folders by their paths through links to packages.
+    through_links: Vec<(PathBuf, DiskChange)>,
 }
 
 /// Polls the root; `None` after a panic or for lack of descriptors or memory. At the first poll everything counts as
@@ -96,7 +103,7 @@ fn poll_files(
     turn: &mut PollTurn,
     walk: &NameWalk,
     reaches: &[ServerReach],
-) -> Option<Vec<(PathBuf, DiskChange)>> {
+) -> Option<PolledChanges> {
     let root = &project.root;
     let mut ledger = engine.ledger();
     let disk = &ledger.root(root).disk;
@@ -128,20 +135,30 @@ fn poll_files(
         (true, false) => Some(PollLimit::OutsideFiles),
         (true, true) => None,
     };
-    let has_changes = !outside_changes.is_empty();
-    let outside = OutsidePoll { stamps: Arc::new(stamps), has_changes, limit };
+    let has_outside_changes = !outside_changes.is_empty();
+    let own = changes.iter().map(|(path, change)| (path.under(root), *change));
+    let files: Vec<(PathBuf, DiskChange)> =
+        folders.into_iter().chain(own).chain(outside_changes).collect();
+    let mut through_links = Vec::new();
+    if files.iter().any(|(_, change)| *change != DiskChange::Changed) {
+        let links = files::package_links(root, &walk.package_folders)?;
+        through_links = paths_through_links(&links, &files);
+    }
+    // Nothing may fail from here on, because recorded changes must be announced.
+    let outside = OutsidePoll { stamps: Arc::new(stamps), has_changes: has_outside_changes, limit };
     engine.ledger().update_disk(root, Arc::new(now), &changes, outside);
     // Freed here, without the lock of the ledger.
     drop((before, outside_before));
-    let changes = changes.into_iter().map(|(path, change)| (path.under(root), change));
-    Some(folders.into_iter().chain(changes).chain(outside_changes).collect())
+    Some(PolledChanges { files, through_links })
 }
 
 async fn announce(engine: &Engine, project: &Project, poll: UnannouncedPoll) -> DiskEpoch {
     let UnannouncedPoll { turn, changes } = poll;
-    if !changes.is_empty() {
-        let present = present_texts(project, &changes).await;
-        engine.servers.files_changed(project.root.clone(), changes, present).await;
+    let PolledChanges { mut files, through_links } = changes;
+    if !files.is_empty() {
+        let present = present_texts(project, &files).await;
+        files.extend(through_links);
+        engine.servers.files_changed(project.root.clone(), files, present).await;
     }
     let mut ledger = engine.ledger();
     let disk = &mut ledger.root(&project.root).disk;

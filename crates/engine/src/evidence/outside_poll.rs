@@ -12,7 +12,7 @@ use crate::project::Project;
 use moai_base::evidence::SensorKind;
 use moai_base::limits::OUTSIDE_FILES_MAX;
 use moai_base::path::RelPath;
-use moai_host::files::{OutsideFolder, WalkEnd, await_tick, stamp_source, walk_place};
+use moai_host::files::{LinkedFolder, WalkEnd, await_tick, stamp_source, walk_place};
 use moai_host::git;
 use moai_host::servers::ServerReach;
 
@@ -23,7 +23,7 @@ pub(crate) fn stamp_outside(
     project: &Project,
     reaches: &[ServerReach],
     before: &OutsideStamps,
-    linked: &[OutsideFolder],
+    linked: &[LinkedFolder],
     data_folders: &mut BTreeSet<PathBuf>,
 ) -> OutsideStamps {
     let read: BTreeSet<&PathBuf> = reaches.iter().flat_map(|reach| &reach.places.files).collect();
@@ -97,14 +97,14 @@ mod tests {
         project: &TestProject,
         name: &str,
         files: impl Iterator<Item = String>,
-    ) -> OutsideFolder {
+    ) -> LinkedFolder {
         let (link, target) = (project.root().join(name), project.top().join(name));
         fs::create_dir(&target).unwrap();
         symlink(&target, &link).unwrap();
         for file in files {
             fs::write(target.join(file), "").unwrap();
         }
-        OutsideFolder { link, target }
+        LinkedFolder { link, target }
     }
 
     #[tokio::test]
@@ -118,8 +118,8 @@ mod tests {
         let programs = linked(&project, "programs", many("py"));
         let loaded = project.project(&project.root());
         let mut data = BTreeSet::new();
-        let mut poll = |before: &OutsideStamps, folders: &[&OutsideFolder]| {
-            let folders: Vec<OutsideFolder> = folders.iter().copied().cloned().collect();
+        let mut poll = |before: &OutsideStamps, folders: &[&LinkedFolder]| {
+            let folders: Vec<LinkedFolder> = folders.iter().copied().cloned().collect();
             stamp_outside(&loaded, &[], before, &folders, &mut data)
         };
         let first = poll(&OutsideStamps::default(), &[&small, &tables]);
@@ -127,7 +127,7 @@ mod tests {
         assert!(first.is_whole && first.files.keys().eq([&file]), "{:?}", first.files.keys());
         assert!(!poll(&first, &[&small, &programs]).is_whole);
         fs::rename(&programs.link, project.root().join("output")).unwrap();
-        let output = OutsideFolder { link: project.root().join("output"), ..programs };
+        let output = LinkedFolder { link: project.root().join("output"), ..programs };
         assert!(poll(&first, &[&small, &output]).is_whole, "git ignores the link");
         fs::remove_file(&small.link).unwrap();
         assert_eq!(

@@ -23,20 +23,25 @@ use moai_base::path::RelPath;
 const TIMED_FILE_SYSTEMS: [u64; 6] =
     [0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0xF2F5_2010, 0x2FC1_2FC1];
 
+/// The folder in which npm, pnpm and Yarn install packages.
+const PACKAGES: &str = "node_modules";
+
 /// The paths of a walk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NameWalk {
     /// Sorted, each once.
     pub names: Vec<RelPath>,
-    /// Not in `names` are the files in these.
-    pub outside_folders: Vec<OutsideFolder>,
+    /// Links to folders outside the root. Not in `names` are the files in these.
+    pub outside_folders: Vec<LinkedFolder>,
+    /// Folders `node_modules`, which the walk does not enter.
+    pub package_folders: Vec<PathBuf>,
     /// True if the list is complete; otherwise there are more files than the limit.
     pub is_whole: bool,
 }
 
-/// A link below the root that leads to a folder outside of it.
+/// A link below the root that leads to a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OutsideFolder {
+pub struct LinkedFolder {
     pub link: PathBuf,
     /// The folder, without links in its path.
     pub target: PathBuf,
@@ -135,6 +140,8 @@ struct ListingStamp {
 enum ListedEntry {
     File(RelPath),
     Folder(PathBuf),
+    /// A folder `node_modules`.
+    Packages(PathBuf),
     Link(PathBuf),
 }
 
@@ -162,6 +169,7 @@ struct RunningWalk<'w> {
     earliest_ns: i128,
     names: Vec<RelPath>,
     links: Vec<PathBuf>,
+    package_folders: Vec<PathBuf>,
     /// True if folders could not be read for lack of descriptors or memory.
     is_lacking: bool,
 }
@@ -204,11 +212,11 @@ impl FolderListings {
         let is_whole = visited.is_continue();
         let walk = self.walk;
         self.folders.retain(|_, folder| folder.walk == walk);
-        let RunningWalk { names, links, is_lacking, .. } = running;
+        let RunningWalk { names, links, package_folders, is_lacking, .. } = running;
         if is_lacking {
             return None;
         }
-        let own = NameWalk { names, outside_folders: Vec::new(), is_whole };
+        let own = NameWalk { names, outside_folders: Vec::new(), package_folders, is_whole };
         add_linked_names(own, files_max, &root, links, wanted)
     }
 
@@ -225,6 +233,7 @@ impl FolderListings {
                 }
                 Some(ListedEntry::File(path)) => running.names.push(path.clone()),
                 Some(ListedEntry::Link(link)) => running.links.push(link.clone()),
+                Some(ListedEntry::Packages(folder)) => running.package_folders.push(folder.clone()),
                 Some(ListedEntry::Folder(below))
                     if running.build_folder.as_ref() == Some(below) => {}
                 Some(ListedEntry::Folder(_)) if (running.is_superseded)() => {
@@ -293,6 +302,7 @@ impl<'w> RunningWalk<'w> {
             earliest_ns: FileClock::of_kernel().earliest_ns(),
             names: Vec::new(),
             links: Vec::new(),
+            package_folders: Vec::new(),
             is_lacking: false,
         }
     }
@@ -341,6 +351,9 @@ impl<'w> RunningWalk<'w> {
             };
             match kind {
                 FileType::Symlink => listing.entries.push(ListedEntry::Link(path)),
+                FileType::Directory if name == PACKAGES.as_bytes() => {
+                    listing.entries.push(ListedEntry::Packages(path));
+                }
                 FileType::Directory => {
                     let is_never = std::str::from_utf8(name).is_ok_and(is_never_walked);
                     if !is_never && !hidden.leaves_out(&path) {
@@ -375,7 +388,7 @@ impl ListedEntry {
         match self {
             Self::File(path) => path.as_str().as_bytes().to_vec(),
             Self::Link(path) => below(path),
-            Self::Folder(path) => {
+            Self::Folder(path) | Self::Packages(path) => {
                 let mut bytes = below(path);
                 bytes.push(b'/');
                 bytes
@@ -399,13 +412,13 @@ fn add_linked_names(
     links: Vec<PathBuf>,
     wanted: &dyn Fn(&RelPath) -> bool,
 ) -> Option<NameWalk> {
-    let NameWalk { mut names, mut outside_folders, mut is_whole } = own;
+    let NameWalk { mut names, mut outside_folders, package_folders, mut is_whole } = own;
     let mut linked_count = 0;
     'links: for link in links {
         let through_link = match link_target(root, &link) {
             LinkTarget::LeftOut => continue,
             LinkTarget::OutsideFolder(target) => {
-                outside_folders.push(OutsideFolder { link, target });
+                outside_folders.push(LinkedFolder { link, target });
                 continue;
             }
             LinkTarget::File => vec![link],
@@ -424,11 +437,11 @@ fn add_linked_names(
         }
     }
     names.sort_unstable();
-    Some(NameWalk { names, outside_folders, is_whole })
+    Some(NameWalk { names, outside_folders, package_folders, is_whole })
 }
 
 /// Where a link leads.
-enum LinkTarget {
+pub(super) enum LinkTarget {
     /// Nowhere, or to a folder that no walk enters.
     LeftOut,
     File,
@@ -437,7 +450,7 @@ enum LinkTarget {
     OutsideFolder(PathBuf),
 }
 
-fn link_target(root: &Path, link: &Path) -> LinkTarget {
+pub(super) fn link_target(root: &Path, link: &Path) -> LinkTarget {
     let Ok(target) = link.canonicalize() else { return LinkTarget::LeftOut };
     if !target.is_dir() {
         return LinkTarget::File;
@@ -563,7 +576,7 @@ mod tests {
         let walk = walk_once(&tree, 10);
         assert_eq!(walk.names.len(), 2);
         let link = tree.root().join("src/out");
-        assert_eq!(walk.outside_folders, [OutsideFolder { link, target }]);
+        assert_eq!(walk.outside_folders, [LinkedFolder { link, target }]);
     }
 
     #[test]
