@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use crate::servers::project_of;
+use crate::support::write_file;
 
 const DECLARATION: &str = "packages/core/dist/index.d.ts";
 const NUMBER: &str = "export declare const half: number;\n";
@@ -69,6 +70,79 @@ fn follows_builds(server: &str) {
     step("unlinked", false);
     symlink("../../packages/core", sandbox.path("node_modules/@acme/core")).expect("it is ours");
     step("linked", true);
+}
+
+/// The options of a package of the monorepo, and a package outside of it, as `npm install ../lib` links it.
+fn follows_links(server: &str) {
+    let sandbox = project_of("typescript", server);
+    sandbox.write(".gitignore", "node_modules\n");
+    sandbox.write("package.json", "{\"private\": true, \"workspaces\": [\"packages/*\"]}\n");
+    let options = |is_strict: bool| {
+        let text = format!(
+            "{{\"compilerOptions\": {{\"strict\": {is_strict}, \"module\": \"nodenext\", \"noEmit\": true}}}}\n"
+        );
+        sandbox.write("packages/options/base.json", &text);
+    };
+    options(false);
+    sandbox.write("packages/options/package.json", "{\"name\": \"@acme/options\"}\n");
+    sandbox.write("packages/app/package.json", "{\"name\": \"app\", \"type\": \"module\"}\n");
+    sandbox.write("packages/app/tsconfig.json", "{\"extends\": \"@acme/options/base.json\"}\n");
+    sandbox.write("packages/app/src/app.ts", "export const total: number = null;\n");
+    sandbox.write(
+        "packages/app/src/user.ts",
+        "import { half } from \"lib\";\nexport const total: number = half;\n",
+    );
+    let lib = sandbox.base().join("lib");
+    let declare = |file: &str, text: &str| write_file(&lib.join("dist").join(file), text);
+    let manifest = "{\"name\": \"lib\", \"type\": \"module\", \"exports\": {\".\": \
+                    {\"types\": \"./dist/later.d.ts\", \"default\": \"./dist/index.js\"}}}\n";
+    write_file(&lib.join("package.json"), manifest);
+    declare("index.js", "export const half = 1;\n");
+    declare("index.d.ts", NUMBER);
+    fs::create_dir_all(sandbox.path("node_modules/@acme")).expect("the folder is ours");
+    symlink("../../packages/options", sandbox.path("node_modules/@acme/options")).expect("ours");
+    symlink(&lib, sandbox.path("node_modules/lib")).expect("the folder is ours");
+    sandbox.commit();
+    let step = |what: &str, file: &str, is_clean: bool| {
+        let output = sandbox.run(&["check", &format!("packages/app/src/{file}"), "--json"]);
+        assert_eq!(output.code == 0, is_clean, "{what}: {output:#?}");
+    };
+    for _ in 0..2 {
+        options(false);
+        step("loose options", "app.ts", true);
+        options(true);
+        step("strict options", "app.ts", false);
+        fs::remove_file(sandbox.path("packages/options/base.json")).expect("it is ours");
+        step("no options", "app.ts", false);
+    }
+    options(true);
+    step("strict options after none", "app.ts", false);
+    options(false);
+    step("loose options after none", "app.ts", true);
+    step("types of the neighbor", "user.ts", true);
+    declare("later.d.ts", STRING);
+    step("types that appear outside and are wrong", "user.ts", false);
+    declare("later.d.ts", NUMBER);
+    step("right types outside", "user.ts", true);
+    fs::remove_dir_all(lib.join("dist")).expect("it is ours");
+    step("cleaned outside", "user.ts", false);
+    declare("later.d.ts", NUMBER);
+    step("built outside", "user.ts", true);
+}
+
+#[test]
+fn typescript_language_server_follows_links() {
+    follows_links("typescript-language-server");
+}
+
+#[test]
+fn vtsls_follows_links() {
+    follows_links("vtsls");
+}
+
+#[test]
+fn typescript_7_follows_links() {
+    follows_links("typescript-native");
 }
 
 #[test]

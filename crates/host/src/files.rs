@@ -8,7 +8,6 @@ mod inputs;
 pub mod kinds;
 mod name_walk;
 mod nested;
-mod package_links;
 mod private;
 mod search;
 mod snapshot;
@@ -32,7 +31,6 @@ pub use name_walk::{
     FolderListings, HiddenFolders, LinkedFolder, NameWalk, walk_names, walk_names_and_hidden,
 };
 pub use nested::other_repository;
-pub use package_links::package_links;
 pub use private::{
     private_dir, private_temporary, read_private, remove_abandoned, write_private,
     write_private_unsynced,

@@ -141,10 +141,8 @@ fn poll_files(
         folders.into_iter().chain(own).chain(outside_changes).collect();
     let mut through_links = Vec::new();
     if files.iter().any(|(_, change)| *change != DiskChange::Changed) {
-        let links = files::package_links(root, &walk.package_folders)?;
-        through_links = paths_through_links(&links, &files);
+        through_links = paths_through_links(&walk.linked_packages(root), &files);
     }
-    // Nothing may fail from here on, because recorded changes must be announced.
     let outside = OutsidePoll { stamps: Arc::new(stamps), has_changes: has_outside_changes, limit };
     engine.ledger().update_disk(root, Arc::new(now), &changes, outside);
     // Freed here, without the lock of the ledger.

@@ -15,7 +15,7 @@ use super::walk::{
     build_folder, entries_max, is_file, is_hidden, is_never_walked, is_unread_folder, watched_walk,
 };
 use moai_base::limits::WALK_FILES_MAX;
-use moai_base::path::RelPath;
+use moai_base::path::{RelPath, is_installed, normalize};
 
 /// File systems of Linux on which a folder's change time changes with its entries (statfs(2)): ext2 to ext4,
 /// XFS, Btrfs, tmpfs, F2FS, ZFS. Network and FUSE file systems may cache or invent times, and a folder of
@@ -31,12 +31,29 @@ const PACKAGES: &str = "node_modules";
 pub struct NameWalk {
     /// Sorted, each once.
     pub names: Vec<RelPath>,
-    /// Links to folders outside the root. Not in `names` are the files in these.
+    /// Links to folders outside the root, also those in folders `node_modules`. Not in `names` are the files in
+    /// these.
     pub outside_folders: Vec<LinkedFolder>,
-    /// Folders `node_modules`, which the walk does not enter.
-    pub package_folders: Vec<PathBuf>,
+    /// Links in folders `node_modules` to folders below the root, as npm, pnpm and Yarn link the packages of a
+    /// monorepo. Not in `names` are paths through these.
+    pub package_links: Vec<PathBuf>,
     /// True if the list is complete; otherwise there are more files than the limit.
     pub is_whole: bool,
+}
+
+impl NameWalk {
+    /// The package links that lead to folders which the walk enters. Resolved on demand, because there may be
+    /// hundreds and few polls need them.
+    #[must_use]
+    pub fn linked_packages(&self, root: &Path) -> Vec<LinkedFolder> {
+        let mut packages = Vec::new();
+        for link in &self.package_links {
+            if let LinkTarget::Folder(target) = link_target(root, link) {
+                packages.push(LinkedFolder { link: link.clone(), target });
+            }
+        }
+        packages
+    }
 }
 
 /// A link below the root that leads to a folder.
@@ -140,9 +157,19 @@ struct ListingStamp {
 enum ListedEntry {
     File(RelPath),
     Folder(PathBuf),
-    /// A folder `node_modules`.
+    /// A folder `node_modules`, or the folder of a scope in one.
     Packages(PathBuf),
     Link(PathBuf),
+    /// A link in such a folder to a path below the root.
+    PackageLink(PathBuf),
+}
+
+/// How the entries of a folder are selected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ListedFolder {
+    Sources,
+    /// Only links that do not lead to installed packages, and scopes.
+    Packages,
 }
 
 /// Why a walk did not visit all files.
@@ -169,7 +196,7 @@ struct RunningWalk<'w> {
     earliest_ns: i128,
     names: Vec<RelPath>,
     links: Vec<PathBuf>,
-    package_folders: Vec<PathBuf>,
+    package_links: Vec<PathBuf>,
     /// True if folders could not be read for lack of descriptors or memory.
     is_lacking: bool,
 }
@@ -212,18 +239,19 @@ impl FolderListings {
         let is_whole = visited.is_continue();
         let walk = self.walk;
         self.folders.retain(|_, folder| folder.walk == walk);
-        let RunningWalk { names, links, package_folders, is_lacking, .. } = running;
+        let RunningWalk { names, links, package_links, is_lacking, .. } = running;
         if is_lacking {
             return None;
         }
-        let own = NameWalk { names, outside_folders: Vec::new(), package_folders, is_whole };
+        let own = NameWalk { names, outside_folders: Vec::new(), package_links, is_whole };
         add_linked_names(own, files_max, &root, links, wanted)
     }
 
     /// Adds the names below the root, folder by folder, without recursion, because a tree may be thousands of
     /// folders deep.
     fn visit(&mut self, running: &mut RunningWalk<'_>) -> ControlFlow<UnfinishedWalk> {
-        let mut open = vec![self.listing_of(running.root.to_path_buf(), running)];
+        let mut open =
+            vec![self.listing_of(running.root.to_path_buf(), ListedFolder::Sources, running)];
         while let Some(OpenListing { listing, next, .. }) = open.last_mut() {
             let entry = listing.entries.get(*next);
             *next += 1;
@@ -233,7 +261,11 @@ impl FolderListings {
                 }
                 Some(ListedEntry::File(path)) => running.names.push(path.clone()),
                 Some(ListedEntry::Link(link)) => running.links.push(link.clone()),
-                Some(ListedEntry::Packages(folder)) => running.package_folders.push(folder.clone()),
+                Some(ListedEntry::PackageLink(link)) => running.package_links.push(link.clone()),
+                Some(ListedEntry::Packages(below)) => {
+                    let below = below.clone();
+                    open.push(self.listing_of(below, ListedFolder::Packages, running));
+                }
                 Some(ListedEntry::Folder(below))
                     if running.build_folder.as_ref() == Some(below) => {}
                 Some(ListedEntry::Folder(_)) if (running.is_superseded)() => {
@@ -241,7 +273,7 @@ impl FolderListings {
                 }
                 Some(ListedEntry::Folder(below)) => {
                     let below = below.clone();
-                    open.push(self.listing_of(below, running));
+                    open.push(self.listing_of(below, ListedFolder::Sources, running));
                 }
                 None => {
                     let is_cut = listing.is_cut;
@@ -271,12 +303,17 @@ impl FolderListings {
     }
 
     /// The listing of a folder, read only if the folder is not as it was.
-    fn listing_of(&mut self, folder: PathBuf, running: &mut RunningWalk<'_>) -> OpenListing {
+    fn listing_of(
+        &mut self,
+        folder: PathBuf,
+        kind: ListedFolder,
+        running: &mut RunningWalk<'_>,
+    ) -> OpenListing {
         let known = self.folders.remove(&folder).filter(|known| {
             let stamp = lstat(&folder).ok().and_then(|stat| running.stamp_of(&stat));
             known.stamp.is_some() && known.stamp == stamp
         });
-        let mut listing = known.unwrap_or_else(|| running.read(&folder, self.hidden));
+        let mut listing = known.unwrap_or_else(|| running.read(&folder, kind, self.hidden));
         listing.walk = self.walk;
         OpenListing { folder, listing, next: 0 }
     }
@@ -302,7 +339,7 @@ impl<'w> RunningWalk<'w> {
             earliest_ns: FileClock::of_kernel().earliest_ns(),
             names: Vec::new(),
             links: Vec::new(),
-            package_folders: Vec::new(),
+            package_links: Vec::new(),
             is_lacking: false,
         }
     }
@@ -316,7 +353,12 @@ impl<'w> RunningWalk<'w> {
 
     /// Reads a folder; one that cannot be read is empty. Its stamp is that of the folder which is read, because
     /// another one may be at the path a moment later.
-    fn read(&mut self, folder: &Path, hidden: HiddenFolders) -> FolderListing {
+    fn read(
+        &mut self,
+        folder: &Path,
+        listed: ListedFolder,
+        hidden: HiddenFolders,
+    ) -> FolderListing {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened = open(folder, flags, Mode::empty());
         let stat = opened.as_ref().ok().and_then(|folder| fstat(folder).ok());
@@ -339,16 +381,20 @@ impl<'w> RunningWalk<'w> {
             if name == b"." || name == b".." {
                 continue;
             }
-            if self.entries_left == 0 {
-                listing.is_cut = true;
-                break;
-            }
-            self.entries_left -= 1;
             let path = folder.join(OsStr::from_bytes(name));
             let kind = match entry.file_type() {
                 FileType::Unknown => kind_at(&path),
                 kind => kind,
             };
+            if listed == ListedFolder::Packages {
+                listing.entries.extend(self.package_entry(path, name, kind));
+                continue;
+            }
+            if self.entries_left == 0 {
+                listing.is_cut = true;
+                break;
+            }
+            self.entries_left -= 1;
             match kind {
                 FileType::Symlink => listing.entries.push(ListedEntry::Link(path)),
                 FileType::Directory if name == PACKAGES.as_bytes() => {
@@ -371,6 +417,26 @@ impl<'w> RunningWalk<'w> {
         listing.entries.sort_by_cached_key(|entry| entry.order(self.root));
         listing
     }
+
+    /// An entry of a folder of packages, if it is a scope or a link that does not lead to an installed package.
+    fn package_entry(&self, path: PathBuf, name: &[u8], kind: FileType) -> Option<ListedEntry> {
+        if kind == FileType::Directory {
+            return name.starts_with(b"@").then_some(ListedEntry::Packages(path));
+        }
+        if kind != FileType::Symlink {
+            return None;
+        }
+        // pnpm's links are so many that resolving each takes too long.
+        let written = normalize(&path.parent()?.join(path.read_link().ok()?));
+        if let Some(below) = RelPath::below(self.root, &written) {
+            return (!has_never_walked(&below)).then_some(ListedEntry::PackageLink(path));
+        }
+        let Ok(target) = path.canonicalize() else { return Some(ListedEntry::Link(path)) };
+        if target.starts_with(self.root) {
+            return Some(ListedEntry::PackageLink(path));
+        }
+        (!is_installed(&target)).then_some(ListedEntry::Link(path))
+    }
 }
 
 /// The kind of an entry on a file system whose folders do not tell it.
@@ -387,7 +453,7 @@ impl ListedEntry {
         };
         match self {
             Self::File(path) => path.as_str().as_bytes().to_vec(),
-            Self::Link(path) => below(path),
+            Self::Link(path) | Self::PackageLink(path) => below(path),
             Self::Folder(path) | Self::Packages(path) => {
                 let mut bytes = below(path);
                 bytes.push(b'/');
@@ -412,7 +478,7 @@ fn add_linked_names(
     links: Vec<PathBuf>,
     wanted: &dyn Fn(&RelPath) -> bool,
 ) -> Option<NameWalk> {
-    let NameWalk { mut names, mut outside_folders, package_folders, mut is_whole } = own;
+    let NameWalk { mut names, mut outside_folders, package_links, mut is_whole } = own;
     let mut linked_count = 0;
     'links: for link in links {
         let through_link = match link_target(root, &link) {
@@ -437,11 +503,11 @@ fn add_linked_names(
         }
     }
     names.sort_unstable();
-    Some(NameWalk { names, outside_folders, package_folders, is_whole })
+    Some(NameWalk { names, outside_folders, package_links, is_whole })
 }
 
 /// Where a link leads.
-pub(super) enum LinkTarget {
+enum LinkTarget {
     /// Nowhere, or to a folder that no walk enters.
     LeftOut,
     File,
@@ -450,7 +516,7 @@ pub(super) enum LinkTarget {
     OutsideFolder(PathBuf),
 }
 
-pub(super) fn link_target(root: &Path, link: &Path) -> LinkTarget {
+fn link_target(root: &Path, link: &Path) -> LinkTarget {
     let Ok(target) = link.canonicalize() else { return LinkTarget::LeftOut };
     if !target.is_dir() {
         return LinkTarget::File;
@@ -459,15 +525,18 @@ pub(super) fn link_target(root: &Path, link: &Path) -> LinkTarget {
     if is_loop || is_hidden(link) {
         return LinkTarget::LeftOut;
     }
-    let has_never_walked = |path: &RelPath| path.as_str().split('/').any(is_never_walked);
     match RelPath::below(root, &target) {
         Some(below) if has_never_walked(&below) => LinkTarget::LeftOut,
         Some(_) => LinkTarget::Folder(target),
-        None if RelPath::below(root, link).is_none_or(|link| has_never_walked(&link)) => {
+        None if link.file_name().and_then(OsStr::to_str).is_none_or(is_never_walked) => {
             LinkTarget::LeftOut
         }
         None => LinkTarget::OutsideFolder(target),
     }
+}
+
+fn has_never_walked(path: &RelPath) -> bool {
+    path.as_str().split('/').any(is_never_walked)
 }
 
 /// The paths of the files in a folder below the root that lead through a link; `None` for lack of descriptors or
@@ -577,6 +646,47 @@ mod tests {
         assert_eq!(walk.names.len(), 2);
         let link = tree.root().join("src/out");
         assert_eq!(walk.outside_folders, [LinkedFolder { link, target }]);
+    }
+
+    #[test]
+    fn links_to_packages_are_listed_unless_they_lead_to_installed_ones() {
+        let tree = Tree::new(&["packages/core/a.py", "packages/app/a.py"]);
+        let elsewhere = Tree::new(&["lib/b.py", "store/node_modules/c/c.py"]);
+        let (root, outside) = (tree.root(), elsewhere.root());
+        for folder in ["node_modules/@acme", "packages/app/node_modules", "node_modules/.pnpm/d"] {
+            fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        let link = |link: &str, target: &Path| symlink(target, root.join(link)).unwrap();
+        let core = Path::new("../../packages/core");
+        link("node_modules/@acme/core", core);
+        link("packages/app/node_modules/core", Path::new("../../core"));
+        link("node_modules/absolute", &root.join("packages/core"));
+        link("node_modules/root", Path::new(".."));
+        link("node_modules/gone", Path::new("../packages/gone"));
+        link("node_modules/d", Path::new(".pnpm/d"));
+        link("node_modules/c", &outside.join("store/node_modules/c"));
+        link("node_modules/lib", &outside.join("lib"));
+        let mut listings = FolderListings::default();
+        for _ in 0..2 {
+            let walk = listings.walk(&root, &is_python, &|| false).unwrap();
+            let names: Vec<&str> = walk.names.iter().map(RelPath::as_str).collect();
+            assert_eq!(names, ["packages/app/a.py", "packages/core/a.py"]);
+            let linked =
+                |link: &str, target: PathBuf| LinkedFolder { link: root.join(link), target };
+            let lib = linked("node_modules/lib", outside.join("lib"));
+            assert_eq!(walk.outside_folders, [lib]);
+            let core = root.join("packages/core");
+            let packages = [
+                "node_modules/@acme/core",
+                "node_modules/absolute",
+                "packages/app/node_modules/core",
+            ];
+            assert_eq!(
+                walk.linked_packages(&root),
+                packages.map(|link| linked(link, core.clone()))
+            );
+            await_next_tick();
+        }
     }
 
     #[test]

@@ -116,7 +116,7 @@ fn read_tsconfig(config: &Path, texts: &mut Vec<String>, seen: &mut Vec<PathBuf>
 }
 
 /// The file that `extends` refers to: a path, or a file of a package.
-fn tsconfig_base(config: &Path, base: &str) -> Option<PathBuf> {
+pub(super) fn tsconfig_base(config: &Path, base: &str) -> Option<PathBuf> {
     if base.starts_with(['.', '/']) {
         return config_file(&config.parent()?.join(base));
     }

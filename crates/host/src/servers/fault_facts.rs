@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::checking_config::CheckingConfig;
+use super::checking_config::{CheckingConfig, tsconfig_base};
 use super::compile_database::DatabaseSearch;
 use super::go_workspace;
 use super::{MeasureInput, ServerContext};
@@ -160,13 +160,26 @@ fn missing_base(folders: &[&Path]) -> Option<String> {
     let (folder, config) = folders
         .iter()
         .find_map(|folder| Some((folder, read_bounded_text(&folder.join("tsconfig.json"))?)))?;
+    let config_file = folder.join("tsconfig.json");
     faults::extended_configs(&config).into_iter().find(|base| {
         if !base.starts_with(['.', '/']) {
-            return !is_installed(&folder.join("tsconfig.json"), faults::package_of_module(base));
+            let package = faults::package_of_module(base);
+            let is_found = || tsconfig_base(&config_file, base).is_some();
+            return !is_installed(&config_file, package)
+                || !is_found() && !has_exports(&config_file, package);
         }
         let file = folder.join(base);
         !file.exists() && !folder.join(format!("{base}.json")).exists()
     })
+}
+
+/// True if the package decides itself which files its names lead to. Yarn's Plug'n'Play has no folder to look into.
+fn has_exports(file: &Path, package: &str) -> bool {
+    let manifests =
+        file.ancestors().skip(1).map(|folder| folder.join("node_modules").join(package));
+    let manifest =
+        manifests.filter_map(|folder| read_bounded_text(&folder.join("package.json"))).next();
+    manifest.is_none_or(|manifest| manifest.contains("\"exports\""))
 }
 
 #[cfg(test)]
@@ -237,5 +250,11 @@ mod tests {
             &[],
         );
         check(&[("tsconfig.json", &config("\"./no\"")), ("pkg/tsconfig.json", "{}")], None, &[]);
+        let extending = config("\"@t/node/strict\"");
+        let of_package = ("tsconfig.json", extending.as_str());
+        let manifest = |text| ("node_modules/@t/node/package.json", text);
+        check(&[of_package, manifest("{}")], Some("@t/node/strict"), &[]);
+        check(&[of_package, manifest("{}"), ("node_modules/@t/node/strict.json", "{}")], None, &[]);
+        check(&[of_package, manifest("{\"exports\": {\"./strict\": \"./a.json\"}}")], None, &[]);
     }
 }

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::embedded::{EmbeddedPlaces, embedded_places};
-use super::{DiskChange, DocumentRequest, LspSession, SessionEffect};
+use super::{DiskChange, DocumentRequest, LspSession, SessionEffect, SessionPhase};
 use crate::registry::{DiagnosticsMethod, OutsideRestart};
-use moai_base::path::is_unpolled;
+use moai_base::path::{is_installed, is_unpolled};
 use moai_base::verdict::Gap;
 
 /// clangd's configuration of a folder.
@@ -88,6 +88,11 @@ impl ProjectLists {
         self.covering.get(file).map(String::as_str).filter(|config| self.is_current(config))
     }
 
+    /// The configurations of the projects whose files were listed.
+    fn configurations(&self) -> impl Iterator<Item = PathBuf> {
+        self.files.keys().map(PathBuf::from).filter(|name| may_be_configuration(name))
+    }
+
     /// Number of changes so far that may have changed the files of a project.
     pub(crate) fn change_count(&self) -> u64 {
         self.change_count
@@ -120,6 +125,11 @@ impl ProjectLists {
             self.current.insert(project.name);
         }
     }
+}
+
+/// True for a file that may be the configuration of a TypeScript project, or a base of one.
+fn may_be_configuration(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "json")
 }
 
 /// The `package.json` of the package in `node_modules` that a file belongs to.
@@ -206,6 +216,30 @@ impl LspSession {
         if is_restarted {
             self.effects.push(SessionEffect::Outdated);
         }
+    }
+
+    /// The configurations of projects that must be announced as changed, because one that they may extend
+    /// appeared or disappeared in a package: TypeScript does not search for it again (7.0.2 and 5.9.3). A tsserver that
+    /// watches the disk itself finds a new one only seconds later, and is restarted.
+    pub(super) fn extending_configurations(
+        &mut self,
+        changes: &[(PathBuf, DiskChange)],
+    ) -> Vec<(PathBuf, DiskChange)> {
+        let mut is_packaged = false;
+        for (file, change) in changes {
+            if *change == DiskChange::Changed || !may_be_configuration(file) {
+                continue;
+            }
+            is_packaged |= is_installed(file);
+            let is_ready_tsserver =
+                self.phase == SessionPhase::Ready && self.method == DiagnosticsMethod::Tsserver;
+            if is_ready_tsserver && !self.is_watched(file, *change) {
+                self.effects.push(SessionEffect::Outdated);
+                return Vec::new();
+            }
+        }
+        let extending = self.project_lists.configurations().filter(|_| is_packaged);
+        extending.map(|configuration| (configuration, DiskChange::Changed)).collect()
     }
 
     /// Reports the places if they have changed.

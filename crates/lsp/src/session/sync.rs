@@ -43,6 +43,7 @@ impl LspSession {
                 to_send.push((file.clone(), *change));
             }
         }
+        to_send.extend(self.extending_configurations(changes));
         if self.phase == SessionPhase::Starting {
             for (file, change) in to_send {
                 self.add_unsent_change(file, change);
@@ -133,7 +134,7 @@ impl LspSession {
     }
 
     /// True if one of the server's watchers matches the change.
-    fn is_watched(&self, path: &Path, change: DiskChange) -> bool {
+    pub(super) fn is_watched(&self, path: &Path, change: DiskChange) -> bool {
         self.registrations.watches([&self.workspace, &self.root], path, change)
             || self.dependencies.iter().any(|folder| path.starts_with(folder))
     }
