@@ -175,10 +175,9 @@ fn missing_base(folders: &[&Path]) -> Option<String> {
 
 /// True if the package decides itself which files its names lead to. Yarn's Plug'n'Play has no folder to look into.
 fn has_exports(file: &Path, package: &str) -> bool {
-    let manifests =
-        file.ancestors().skip(1).map(|folder| folder.join("node_modules").join(package));
-    let manifest =
-        manifests.filter_map(|folder| read_bounded_text(&folder.join("package.json"))).next();
+    let packages = file.ancestors().skip(1).map(|folder| folder.join("node_modules").join(package));
+    let mut manifests = packages.map(|folder| folder.join("package.json"));
+    let manifest = manifests.find_map(|manifest| read_bounded_text(&manifest));
     manifest.is_none_or(|manifest| manifest.contains("\"exports\""))
 }
 
