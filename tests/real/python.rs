@@ -113,6 +113,29 @@ fn what_one_virtual_environment_has_is_missing_in_another() {
     assert_eq!(list["servers"].as_array().map(Vec::len), Some(2), "{list:#}");
 }
 
+#[test]
+fn a_package_installed_in_place_counts_again_when_its_folder_is_back() {
+    let mut sandbox = project_of("python", "pyright");
+    let environment = virtual_environment(&sandbox, "environment");
+    let libraries = fs::read_dir(environment.join("lib")).expect("a folder");
+    let library = libraries.flatten().next().expect("that of the version").path();
+    let source = sandbox.base().join("thing/src");
+    write_file(&source.join("thing.py"), "SIZE: int = 3\n");
+    let listed = format!("{}\n", source.display());
+    write_file(&library.join("site-packages/__editable__.thing.pth"), &listed);
+    sandbox.write("app.py", "import thing\n\nsize: int = thing.SIZE\n");
+    sandbox.set("VIRTUAL_ENV", environment.as_os_str());
+    let check = |code| report(&sandbox.run(&["check", "--all", "--json"]), code);
+    check(0);
+    for _ in 0..2 {
+        let elsewhere = sandbox.base().join("elsewhere");
+        fs::rename(sandbox.base().join("thing"), &elsewhere).expect("the folder is ours");
+        check(1);
+        fs::rename(&elsewhere, sandbox.base().join("thing")).expect("the folder is ours");
+        check(0);
+    }
+}
+
 /// A new package shadows a module of the same name, and a new folder is a package without `__init__.py`.
 fn new_folders_are_packages(server: &str) {
     let sandbox = project_of("python", server);

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::servers::{findings, report, sensor};
-use crate::support::Sandbox;
+use crate::support::{Sandbox, write_file};
 
 const SERVER: &str = "rust-analyzer";
 const MOVED: &str =
@@ -244,4 +244,24 @@ fn an_included_file_and_an_input_of_a_build_script_are_compiled_whatever_their_t
         sandbox.write(name, "1");
         check(&sandbox, &["src/lib.rs"], 0);
     }
+}
+
+#[test]
+fn a_package_outside_the_root_that_could_not_be_loaded_counts_again() {
+    let sandbox = rust();
+    let lib = sandbox.base().join("lib");
+    let manifest = |name: &str| {
+        format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n")
+    };
+    write_file(&lib.join("Cargo.toml"), &manifest("lib"));
+    write_file(&lib.join("src/lib.rs"), "pub fn half() -> usize {\n    1\n}\n");
+    let dependency = format!("\n[dependencies]\nlib = {{ path = {:?} }}\n", lib.display());
+    sandbox.write("Cargo.toml", &(manifest("sample") + &dependency));
+    sandbox.write("src/a.rs", "pub fn a() -> usize {\n    lib::half()\n}\n");
+    check(&sandbox, &["--all"], 0);
+    let hidden = lib.join("src/other.rs");
+    std::fs::rename(lib.join("src/lib.rs"), &hidden).expect("the folder is ours");
+    check(&sandbox, &["--all"], 4);
+    std::fs::rename(&hidden, lib.join("src/lib.rs")).expect("the folder is ours");
+    check(&sandbox, &["--all"], 0);
 }

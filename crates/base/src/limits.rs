@@ -169,7 +169,7 @@ pub const PULL_RETRY_MS_MIN: u64 = 50;
 pub const PULL_RETRY_MS_MAX: u64 = 1_000;
 /// Repetitions of one pull because the server reports its diagnostics as outdated.
 pub const REFRESHES_MAX: u32 = 8;
-/// Time for rust-analyzer to notice that a project fault was fixed.
+/// Time for rust-analyzer to begin to load a project again that had a fault.
 pub const RUST_RELOAD_MS: u64 = 500;
 /// Time for rust-analyzer to begin a requested `cargo check`.
 pub const FLYCHECK_START_MS_MAX: u64 = 10_000;

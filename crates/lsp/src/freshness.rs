@@ -86,6 +86,9 @@ pub(crate) enum ProtocolStep {
     /// Wait for a compiler run that begins later than this step. One is started unless one is
     /// running; all waiting requests share it.
     AwaitFlycheck,
+    /// Load the project again, because it has a fault that may be corrected by now, and wake at this time. Requests
+    /// that came before share it.
+    ReloadProject(Instant),
     /// Resend the text as a new version, and restart the protocol.
     Resend,
     /// Close the document, reopen it as a new version, and restart the protocol.
@@ -287,6 +290,7 @@ pub(crate) mod tests {
             ProtocolStep::Wait => "wait".into(),
             ProtocolStep::AwaitFlycheck => "check".into(),
             ProtocolStep::ListProjectFiles(_) => "list".into(),
+            ProtocolStep::ReloadProject(_) => "reload".into(),
             ProtocolStep::Resend => "resend".into(),
             ProtocolStep::Reopen => "reopen".into(),
             ProtocolStep::FallBack => "fall back".into(),

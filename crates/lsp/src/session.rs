@@ -550,6 +550,14 @@ impl LspSession {
                 self.effects.push(SessionEffect::ListProjectFiles(id, listing));
             }
             ProtocolStep::AwaitFlycheck => self.await_flycheck(id, now),
+            ProtocolStep::ReloadProject(wake_at) => {
+                job.wake_at = Some(wake_at);
+                let ticket = job.document.ticket;
+                if self.flycheck.request_reload(ticket, self.newest_ticket) {
+                    let (method, params) = Flycheck::reload_request();
+                    self.request(method, params);
+                }
+            }
             ProtocolStep::Wait => {}
             ProtocolStep::Resend => self.restart(id, ResendPolicy::Known, now),
             ProtocolStep::Reopen => self.restart(id, ResendPolicy::Reopened, now),

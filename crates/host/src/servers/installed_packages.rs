@@ -7,8 +7,8 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::files::{FileStamp, await_tick, stamp_file};
-use moai_base::limits::{INSTALLED_FOLDERS_MAX, INSTALLED_SOURCES_STAMPED_MAX};
+use crate::files::{FileStamp, await_tick, read_regular_text, stamp_file};
+use moai_base::limits::{INSTALLED_FOLDERS_MAX, INSTALLED_SOURCES_STAMPED_MAX, SOURCE_BYTES_MAX};
 
 /// Python writes compiled sources there whenever a package is imported.
 const COMPILED: &str = "__pycache__";
@@ -80,6 +80,9 @@ impl InstalledPackages {
 #[derive(Debug, Default)]
 struct SitePackages {
     folders: BTreeMap<PathBuf, PackageFolder>,
+    /// The folders that `pth` files list, as for packages installed in place; true for one that exists. A server that
+    /// starts while one is missing does not notice when it appears.
+    listed: BTreeMap<PathBuf, bool>,
 }
 
 /// One folder, as of its last change.
@@ -112,6 +115,7 @@ impl SitePackages {
                 *stamp = stamp_file(source);
             }
         }
+        self.listed = listed_folders(site, self.folders.get(site));
         let folders = self.folders.values();
         let sources = folders.clone().flat_map(|it| &it.sources);
         let stamps = sources.filter_map(|(_, stamp)| stamp.as_ref());
@@ -123,8 +127,27 @@ impl SitePackages {
         for folder in self.folders.values() {
             folder.sources.hash(&mut hasher);
         }
+        self.listed.hash(&mut hasher);
         hasher.finish()
     }
+}
+
+/// The folders that the `pth` files of a `site-packages` list, one per line, and whether they exist. Lines with
+/// `import` are programs. Source: <https://docs.python.org/3/library/site.html>.
+fn listed_folders(site: &Path, folder: Option<&PackageFolder>) -> BTreeMap<PathBuf, bool> {
+    let sources = folder.into_iter().flat_map(|folder| &folder.sources);
+    let mut listed = BTreeMap::new();
+    for (file, _) in sources.filter(|(file, _)| file.extension().is_some_and(|it| it == "pth")) {
+        let Ok(text) = read_regular_text(file, SOURCE_BYTES_MAX) else { continue };
+        for line in text.lines().map(str::trim_end) {
+            if !line.is_empty() && !line.starts_with('#') && !line.starts_with("import") {
+                let place = site.join(line);
+                let exists = place.is_dir();
+                listed.insert(place, exists);
+            }
+        }
+    }
+    listed
 }
 
 impl PackageFolder {
@@ -217,6 +240,23 @@ mod tests {
         assert_ne!(digest(), added);
         let fresh = InstalledPackages::default();
         assert_eq!(fresh.digest(std::slice::from_ref(&site)), digest(), "the same after a restart");
+    }
+
+    #[test]
+    fn a_folder_that_a_pth_file_lists_changes_the_digest_when_it_appears() {
+        let temp = tempfile::tempdir().expect("a folder");
+        let (site, listed) = (temp.path().join("site-packages"), temp.path().join("listed"));
+        fs::create_dir(&site).expect("the folder is ours");
+        let text = format!("# why\nimport sys\n{}\n", listed.display());
+        fs::write(site.join("lib.pth"), text).expect("the folder is ours");
+        let packages = InstalledPackages::default();
+        let digest = || packages.digest(std::slice::from_ref(&site));
+        let missing = digest();
+        fs::create_dir(&listed).expect("the folder is ours");
+        let present = digest();
+        assert_ne!(present, missing);
+        fs::remove_dir(&listed).expect("it is there");
+        assert_eq!(digest(), missing);
     }
 
     #[test]

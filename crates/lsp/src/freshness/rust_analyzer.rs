@@ -33,8 +33,8 @@ const OPEN_CARGO_TOML: &str = "experimental/openCargoToml";
 pub(crate) struct RustAnalyzerProtocol {
     pull: PullProtocol,
     stage: RustAnalyzerStage,
-    /// The server was given a moment to notice that the fault is fixed.
-    has_waited: bool,
+    /// The project was loaded again since the fault was reported.
+    has_reloaded: bool,
     /// The findings of a file without errors, until its crate is known.
     unproven: Vec<Finding>,
     /// The request for the crate was cancelled and must be resent.
@@ -205,13 +205,14 @@ impl RustAnalyzerProtocol {
         }
     }
 
-    /// The file that fixes the project may have been reported only a moment ago.
+    /// The fault may be corrected by now, and the server learns that only by loading the project: a package outside
+    /// the root that could not be loaded is not watched any more.
     fn on_project_fault(&mut self, subject: &MeasurementContext<'_>, gap: Gap) -> ProtocolStep {
-        if std::mem::replace(&mut self.has_waited, true) {
+        if std::mem::replace(&mut self.has_reloaded, true) {
             return ProtocolStep::Done(Err(gap));
         }
         self.stage = RustAnalyzerStage::Loading;
-        ProtocolStep::WakeAt(subject.now + Duration::from_millis(RUST_RELOAD_MS))
+        ProtocolStep::ReloadProject(subject.now + Duration::from_millis(RUST_RELOAD_MS))
     }
 
     fn await_run(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {

@@ -46,6 +46,8 @@ pub(crate) struct Flycheck {
     preparation_fault: Option<Gap>,
     /// The server's complaint about the project or `cargo`.
     reported_fault: Option<String>,
+    /// The newest ticket when the project was last loaded again because of a fault.
+    reloaded_ticket: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,6 +76,21 @@ impl Flycheck {
     #[must_use]
     pub(crate) fn start_request() -> (&'static str, Value) {
         ("rust-analyzer/runFlycheck", json!({"textDocument": null}))
+    }
+
+    /// The request that loads the project again.
+    #[must_use]
+    pub(crate) fn reload_request() -> (&'static str, Value) {
+        ("rust-analyzer/reloadWorkspace", Value::Null)
+    }
+
+    /// True if the project must be loaded again for this ticket; the load serves all tickets up to `newest`.
+    pub(crate) fn request_reload(&mut self, ticket: u64, newest: u64) -> bool {
+        let must_reload = self.reloaded_ticket.is_none_or(|reloaded| reloaded < ticket);
+        if must_reload {
+            self.reloaded_ticket = Some(newest);
+        }
+        must_reload
     }
 
     /// Requests a run that covers `newest`, the newest ticket whose text is on disk. True when the

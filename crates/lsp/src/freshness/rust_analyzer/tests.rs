@@ -23,6 +23,8 @@ struct Play {
     manifest: Value,
     /// Number of these requests that are cancelled first.
     cancelled_count: usize,
+    /// Requests that load the project again.
+    reload_count: u64,
     /// The outcome of the preparation of runs.
     prepared: Result<(), Gap>,
 }
@@ -44,8 +46,15 @@ impl Play {
         let session = LspSession::start("rust-analyzer", spec, Value::Null, place, 1);
         let manifest = json!({"uri": "file:///r/Cargo.toml"});
         let (now, answers) = (Instant::now(), Vec::new());
-        let mut play =
-            Self { session, now, answers, manifest, cancelled_count: 0, prepared: Ok(()) };
+        let mut play = Self {
+            session,
+            now,
+            answers,
+            manifest,
+            cancelled_count: 0,
+            reload_count: 0,
+            prepared: Ok(()),
+        };
         play.sent();
         play.receive(json!({"id": 0, "result": {"capabilities": {"textDocumentSync": 2}}}));
         play.sent();
@@ -170,6 +179,7 @@ impl Play {
                         self.receive(json!({"id": id, "result": manifest}));
                     }
                     "rust-analyzer/runFlycheck" => run_count += 1,
+                    "rust-analyzer/reloadWorkspace" => self.reload_count += 1,
                     _ => {}
                 }
             }
@@ -332,13 +342,35 @@ fn a_failed_run_reports_its_cause_until_the_next_run() {
 fn a_project_that_does_not_load_is_one_gap_after_a_delay() {
     let mut play = Play::loading();
     play.status("error", true, Some("Failed to load workspaces."));
+    for ticket in [1, 2] {
+        play.ask(ticket, "src/a.rs");
+        play.answer_requests(&nothing());
+        assert_eq!(play.reload_count, ticket, "the fault may be corrected by now");
+        assert_eq!(play.answers(), [""; 0]);
+        play.wait(RUST_RELOAD_MS);
+        assert_eq!(play.answer_requests(&nothing()), 0);
+        let fault = "ProjectFault the cargo project has a fault: Failed to load workspaces.";
+        assert_eq!(play.answers(), [format!("{ticket}: {fault}")]);
+    }
+}
+
+#[test]
+fn a_project_is_loaded_again_once_for_all_requests_so_far() {
+    let mut play = Play::loading();
+    play.status("error", true, Some("Failed to load workspaces."));
     play.ask(1, "src/a.rs");
+    play.ask(2, "src/b.rs");
     play.answer_requests(&nothing());
-    assert_eq!(play.answers(), [""; 0], "the project may have been mended just now");
+    assert_eq!(play.reload_count, 1);
+    play.status("ok", false, None);
+    play.status("ok", true, None);
     play.wait(RUST_RELOAD_MS);
-    assert_eq!(play.answer_requests(&nothing()), 0);
-    let expected = "1: ProjectFault the cargo project has a fault: Failed to load workspaces.";
-    assert_eq!(play.answers(), [expected]);
+    play.answer_requests(&nothing());
+    play.flycheck("begin");
+    play.flycheck("report");
+    play.flycheck("end");
+    play.answer_requests(&nothing());
+    assert_eq!(play.answers(), ["1: []", "2: []"]);
 }
 
 #[test]
