@@ -169,8 +169,10 @@ pub const PULL_RETRY_MS_MIN: u64 = 50;
 pub const PULL_RETRY_MS_MAX: u64 = 1_000;
 /// Repetitions of one pull because the server reports its diagnostics as outdated.
 pub const REFRESHES_MAX: u32 = 8;
-/// Time for rust-analyzer to begin to load a project again that had a fault.
+/// Time for rust-analyzer to begin reloading a faulty project.
 pub const RUST_RELOAD_MS: u64 = 500;
+/// Shortest time from one reload of a faulty project to the next.
+pub const RUST_RELOADS_APART_MS: u64 = 3_000;
 /// Time for rust-analyzer to begin a requested `cargo check`.
 pub const FLYCHECK_START_MS_MAX: u64 = 10_000;
 /// Time for a server to list the files of a project over its own socket.

@@ -86,8 +86,8 @@ pub(crate) enum ProtocolStep {
     /// Wait for a compiler run that begins later than this step. One is started unless one is
     /// running; all waiting requests share it.
     AwaitFlycheck,
-    /// Load the project again, because it has a fault that may be corrected by now, and wake at this time. Requests
-    /// that came before share it.
+    /// Reload the project, because it has a fault that may be corrected by now, and wake at this time. Requests
+    /// that came before share the reload.
     ReloadProject(Instant),
     /// Resend the text as a new version, and restart the protocol.
     Resend,

@@ -553,7 +553,7 @@ impl LspSession {
             ProtocolStep::ReloadProject(wake_at) => {
                 job.wake_at = Some(wake_at);
                 let ticket = job.document.ticket;
-                if self.flycheck.request_reload(ticket, self.newest_ticket) {
+                if self.flycheck.request_reload(ticket, self.newest_ticket, now) {
                     let (method, params) = Flycheck::reload_request();
                     self.request(method, params);
                 }

@@ -11,7 +11,7 @@ use crate::ledger::outside::OutsideStamps;
 use crate::project::Project;
 use moai_base::evidence::SensorKind;
 use moai_base::limits::OUTSIDE_FILES_MAX;
-use moai_base::path::RelPath;
+use moai_base::path::{RelPath, is_installed};
 use moai_host::files::{LinkedFolder, WalkEnd, await_tick, stamp_source, walk_place};
 use moai_host::git;
 use moai_host::servers::ServerReach;
@@ -74,7 +74,8 @@ fn is_data(project: &Project, link: &Path, files: &[PathBuf]) -> bool {
     let is_ignored = |path: RelPath| {
         git::ignored_paths(&project.root, &[path]).is_ok_and(|ignored| !ignored.is_empty())
     };
-    !files.iter().any(is_program) || path.is_some_and(is_ignored)
+    // Git ignores every link of a package manager.
+    !files.iter().any(is_program) || !is_installed(link) && path.is_some_and(is_ignored)
 }
 
 /// Adds a gap to the findings of language servers that may depend on files no poll covers.

@@ -2,7 +2,8 @@
 //! package has searched for it below `node_modules`, and searches again only after a notice about that path: TypeScript
 //! 7.0.2 and 5.9.3 do, whose watchers follow links. Pure.
 
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 use moai_host::files::LinkedFolder;
 use moai_lsp::session::DiskChange;
@@ -13,10 +14,15 @@ pub(crate) fn paths_through_links(
     links: &[LinkedFolder],
     changes: &[(PathBuf, DiskChange)],
 ) -> Vec<(PathBuf, DiskChange)> {
+    let mut links_to: HashMap<&Path, Vec<&Path>> = HashMap::new();
+    for LinkedFolder { link, target } in links {
+        links_to.entry(target).or_default().push(link);
+    }
     let mut through_links = Vec::new();
     for (path, change) in changes.iter().filter(|(_, change)| *change != DiskChange::Changed) {
-        for LinkedFolder { link, target } in links {
-            if let Ok(below) = path.strip_prefix(target) {
+        for target in path.ancestors().skip(1) {
+            let Ok(below) = path.strip_prefix(target) else { continue };
+            for link in links_to.get(target).into_iter().flatten() {
                 through_links.push((link.join(below), *change));
             }
         }

@@ -37,22 +37,36 @@ pub struct NameWalk {
     /// Links in folders `node_modules` to folders below the root, as npm, pnpm and Yarn link the packages of a
     /// monorepo. Not in `names` are paths through these.
     pub package_links: Vec<PathBuf>,
+    /// Links in folders `node_modules` that lead where one of `outside_folders` does; the target is the other link.
+    pub twin_links: Vec<LinkedFolder>,
     /// True if the list is complete; otherwise there are more files than the limit.
     pub is_whole: bool,
 }
 
 impl NameWalk {
-    /// The package links that lead to folders which the walk enters. Resolved on demand, because there may be
-    /// hundreds and few polls need them.
+    /// The package links that lead to folders whose files the walk lists, or that another link leads to. Resolved
+    /// on demand, because there may be hundreds and few polls need them.
     #[must_use]
     pub fn linked_packages(&self, root: &Path) -> Vec<LinkedFolder> {
-        let mut packages = Vec::new();
+        let mut packages = self.twin_links.clone();
         for link in &self.package_links {
             if let LinkTarget::Folder(target) = link_target(root, link) {
                 packages.push(LinkedFolder { link: link.clone(), target });
             }
         }
         packages
+    }
+
+    /// A package outside the root that many packages link to is polled once.
+    fn add_outside_folder(&mut self, folder: LinkedFolder, is_package: bool) {
+        let twin = self.outside_folders.iter().find(|known| known.target == folder.target);
+        match twin.filter(|_| is_package) {
+            Some(twin) => {
+                let twin = LinkedFolder { link: folder.link, target: twin.link.clone() };
+                self.twin_links.push(twin);
+            }
+            None => self.outside_folders.push(folder),
+        }
     }
 }
 
@@ -243,7 +257,7 @@ impl FolderListings {
         if is_lacking {
             return None;
         }
-        let own = NameWalk { names, outside_folders: Vec::new(), package_links, is_whole };
+        let own = NameWalk { names, package_links, is_whole, ..NameWalk::default() };
         add_linked_names(own, files_max, &root, links, wanted)
     }
 
@@ -478,13 +492,18 @@ fn add_linked_names(
     links: Vec<PathBuf>,
     wanted: &dyn Fn(&RelPath) -> bool,
 ) -> Option<NameWalk> {
-    let NameWalk { mut names, mut outside_folders, package_links, mut is_whole } = own;
+    let mut walk = own;
     let mut linked_count = 0;
     'links: for link in links {
+        let is_package = link.iter().any(|name| name == PACKAGES);
         let through_link = match link_target(root, &link) {
             LinkTarget::LeftOut => continue,
             LinkTarget::OutsideFolder(target) => {
-                outside_folders.push(LinkedFolder { link, target });
+                walk.add_outside_folder(LinkedFolder { link, target }, is_package);
+                continue;
+            }
+            LinkTarget::File | LinkTarget::Folder(_) if is_package => {
+                walk.package_links.push(link);
                 continue;
             }
             LinkTarget::File => vec![link],
@@ -495,15 +514,15 @@ fn add_linked_names(
                 continue;
             };
             if linked_count == files_max {
-                is_whole = false;
+                walk.is_whole = false;
                 break 'links;
             }
             linked_count += 1;
-            names.push(path);
+            walk.names.push(path);
         }
     }
-    names.sort_unstable();
-    Some(NameWalk { names, outside_folders, package_links, is_whole })
+    walk.names.sort_unstable();
+    Some(walk)
 }
 
 /// Where a link leads.
@@ -666,6 +685,7 @@ mod tests {
         link("node_modules/d", Path::new(".pnpm/d"));
         link("node_modules/c", &outside.join("store/node_modules/c"));
         link("node_modules/lib", &outside.join("lib"));
+        link("packages/app/node_modules/lib", &outside.join("lib"));
         let mut listings = FolderListings::default();
         for _ in 0..2 {
             let walk = listings.walk(&root, &is_python, &|| false).unwrap();
@@ -676,15 +696,14 @@ mod tests {
             let lib = linked("node_modules/lib", outside.join("lib"));
             assert_eq!(walk.outside_folders, [lib]);
             let core = root.join("packages/core");
-            let packages = [
+            let twin = linked("packages/app/node_modules/lib", root.join("node_modules/lib"));
+            let links = [
                 "node_modules/@acme/core",
                 "node_modules/absolute",
                 "packages/app/node_modules/core",
             ];
-            assert_eq!(
-                walk.linked_packages(&root),
-                packages.map(|link| linked(link, core.clone()))
-            );
+            let [scoped, absolute, inner] = links.map(|link| linked(link, core.clone()));
+            assert_eq!(walk.linked_packages(&root), [twin, scoped, absolute, inner]);
             await_next_tick();
         }
     }

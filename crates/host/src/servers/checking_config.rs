@@ -128,7 +128,7 @@ pub(super) fn tsconfig_base(config: &Path, base: &str) -> Option<PathBuf> {
             .then(|| serde_json::from_str::<Value>(&read_bounded_text(&manifest)?).ok())
             .flatten();
         let named = named.and_then(|manifest| Some(place.join(manifest["tsconfig"].as_str()?)));
-        named.filter(|file| file.is_file()).or_else(|| config_file(&place))
+        named.and_then(|file| config_file(&file)).or_else(|| config_file(&place))
     })
 }
 

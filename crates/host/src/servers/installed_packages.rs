@@ -140,7 +140,8 @@ fn listed_folders(site: &Path, folder: Option<&PackageFolder>) -> BTreeMap<PathB
     for (file, _) in sources.filter(|(file, _)| file.extension().is_some_and(|it| it == "pth")) {
         let Ok(text) = read_regular_text(file, SOURCE_BYTES_MAX) else { continue };
         for line in text.lines().map(str::trim_end) {
-            if !line.is_empty() && !line.starts_with('#') && !line.starts_with("import") {
+            let is_program = line.starts_with("import ") || line.starts_with("import\t");
+            if !line.is_empty() && !line.starts_with('#') && !is_program {
                 let place = site.join(line);
                 let exists = place.is_dir();
                 listed.insert(place, exists);

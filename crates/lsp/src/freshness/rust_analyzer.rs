@@ -33,7 +33,7 @@ const OPEN_CARGO_TOML: &str = "experimental/openCargoToml";
 pub(crate) struct RustAnalyzerProtocol {
     pull: PullProtocol,
     stage: RustAnalyzerStage,
-    /// The project was loaded again since the fault was reported.
+    /// A reload of the project was requested since the fault was reported.
     has_reloaded: bool,
     /// The findings of a file without errors, until its crate is known.
     unproven: Vec<Finding>,
@@ -205,7 +205,7 @@ impl RustAnalyzerProtocol {
         }
     }
 
-    /// The fault may be corrected by now, and the server learns that only by loading the project: a package outside
+    /// The fault may be corrected by now, and the server learns that only by reloading the project: a package outside
     /// the root that could not be loaded is not watched any more.
     fn on_project_fault(&mut self, subject: &MeasurementContext<'_>, gap: Gap) -> ProtocolStep {
         if std::mem::replace(&mut self.has_reloaded, true) {

@@ -2,6 +2,7 @@
 //! the files of its projects where it lists them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -143,6 +144,13 @@ fn package_manifest(file: &Path) -> Option<PathBuf> {
     Some(package.join("package.json")).filter(|manifest| manifest != file && package != file)
 }
 
+/// True for `tsconfig.json` and files like `tsconfig.base.json` or `tsconfig/strict.json`. Many other JSON files come
+/// and go: data, reports of tests.
+fn is_named_as_configuration(file: &Path) -> bool {
+    let names = file.iter().rev().take(2).map(OsStr::to_string_lossy);
+    names.into_iter().any(|name| name.contains("tsconfig") || name.contains("jsconfig"))
+}
+
 impl LspSession {
     pub(super) fn store_project_list(&mut self, project: ListedProject) {
         self.project_lists.store(&self.root, project);
@@ -233,12 +241,15 @@ impl LspSession {
             is_packaged |= is_installed(file);
             let is_ready_tsserver =
                 self.phase == SessionPhase::Ready && self.method == DiagnosticsMethod::Tsserver;
-            if is_ready_tsserver && !self.is_watched(file, *change) {
+            let is_base = is_installed(file) || is_named_as_configuration(file);
+            if is_ready_tsserver && is_base && !self.is_watched(file, *change) {
                 self.effects.push(SessionEffect::Outdated);
                 return Vec::new();
             }
         }
-        let extending = self.project_lists.configurations().filter(|_| is_packaged);
+        let is_announced = |file: &PathBuf| changes.iter().any(|(changed, _)| changed == file);
+        let configurations = self.project_lists.configurations().filter(|_| is_packaged);
+        let extending = configurations.filter(|file| !is_announced(file));
         extending.map(|configuration| (configuration, DiskChange::Changed)).collect()
     }
 

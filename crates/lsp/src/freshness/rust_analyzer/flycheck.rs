@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use moai_base::limits::FLYCHECK_START_MS_MAX;
+use moai_base::limits::{FLYCHECK_START_MS_MAX, RUST_RELOADS_APART_MS};
 use moai_base::path::from_uri;
 use moai_base::verdict::{Cause, Gap};
 
@@ -46,8 +46,8 @@ pub(crate) struct Flycheck {
     preparation_fault: Option<Gap>,
     /// The server's complaint about the project or `cargo`.
     reported_fault: Option<String>,
-    /// The newest ticket when the project was last loaded again because of a fault.
-    reloaded_ticket: Option<u64>,
+    /// The newest ticket when the project was last reloaded because of a fault, and the time.
+    last_reload: Option<(u64, Instant)>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,17 +78,20 @@ impl Flycheck {
         ("rust-analyzer/runFlycheck", json!({"textDocument": null}))
     }
 
-    /// The request that loads the project again.
+    /// The request that reloads the project.
     #[must_use]
     pub(crate) fn reload_request() -> (&'static str, Value) {
         ("rust-analyzer/reloadWorkspace", Value::Null)
     }
 
-    /// True if the project must be loaded again for this ticket; the load serves all tickets up to `newest`.
-    pub(crate) fn request_reload(&mut self, ticket: u64, newest: u64) -> bool {
-        let must_reload = self.reloaded_ticket.is_none_or(|reloaded| reloaded < ticket);
+    /// True if the project must be reloaded for this ticket; the reload serves all tickets up to `newest`. There is a
+    /// time between two reloads, because each runs build scripts.
+    pub(crate) fn request_reload(&mut self, ticket: u64, newest: u64, now: Instant) -> bool {
+        let apart = Duration::from_millis(RUST_RELOADS_APART_MS);
+        let must_reload =
+            self.last_reload.is_none_or(|(served, at)| served < ticket && at + apart <= now);
         if must_reload {
-            self.reloaded_ticket = Some(newest);
+            self.last_reload = Some((newest, now));
         }
         must_reload
     }
