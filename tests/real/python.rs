@@ -1,7 +1,7 @@
 //! pyright: a type error is found, reported after an edit, and fixed.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::servers::{findings, project, project_of, report, sensor};
@@ -79,6 +79,13 @@ fn virtual_environment(sandbox: &Sandbox, name: &str) -> PathBuf {
     folder
 }
 
+/// The folder of an environment's packages.
+fn site_packages(environment: &Path) -> PathBuf {
+    let libraries = fs::read_dir(environment.join("lib")).expect("a folder");
+    let library = libraries.flatten().next().expect("that of the version");
+    library.path().join("site-packages")
+}
+
 fn after_shell(sandbox: &Sandbox, session: &str) -> String {
     let mut input = sandbox.payload("PostToolUse-Bash");
     input["session_id"] = session.into();
@@ -90,9 +97,8 @@ fn what_one_virtual_environment_has_is_missing_in_another() {
     let mut sandbox = project_of("python", "pyright");
     let (with, without) =
         (virtual_environment(&sandbox, "with"), virtual_environment(&sandbox, "without"));
-    let libraries = fs::read_dir(with.join("lib")).expect("a folder");
-    let library = libraries.flatten().next().expect("that of the version").path();
-    write_file(&library.join("site-packages/thing.py"), "SIZE: int = 3\n");
+    let packages = site_packages(&with);
+    write_file(&packages.join("thing.py"), "SIZE: int = 3\n");
     sandbox.write("app.py", "size = 0\n");
     sandbox.commit();
     for (folder, session) in [(&with, "a"), (&without, "b")] {
@@ -117,12 +123,11 @@ fn what_one_virtual_environment_has_is_missing_in_another() {
 fn a_package_installed_in_place_counts_again_when_its_folder_is_back() {
     let mut sandbox = project_of("python", "pyright");
     let environment = virtual_environment(&sandbox, "environment");
-    let libraries = fs::read_dir(environment.join("lib")).expect("a folder");
-    let library = libraries.flatten().next().expect("that of the version").path();
+    let packages = site_packages(&environment);
     let source = sandbox.base().join("thing/src");
     write_file(&source.join("thing.py"), "SIZE: int = 3\n");
     let listed = format!("{}\n", source.display());
-    write_file(&library.join("site-packages/__editable__.thing.pth"), &listed);
+    write_file(&packages.join("__editable__.thing.pth"), &listed);
     sandbox.write("app.py", "import thing\n\nsize: int = thing.SIZE\n");
     sandbox.set("VIRTUAL_ENV", environment.as_os_str());
     let check = |code| report(&sandbox.run(&["check", "--all", "--json"]), code);
@@ -183,9 +188,8 @@ fn ty_imports_new_folders() {
 fn an_edited_package_is_read_again() {
     let mut sandbox = project_of("python", "pyright");
     let environment = virtual_environment(&sandbox, "environment");
-    let libraries = fs::read_dir(environment.join("lib")).expect("a folder");
-    let library = libraries.flatten().next().expect("that of the version").path();
-    let source = library.join("site-packages/thing/sizes.py");
+    let packages = site_packages(&environment);
+    let source = packages.join("thing/sizes.py");
     write_file(&source, "SIZE: int = 3\n");
     sandbox.set("VIRTUAL_ENV", environment.as_os_str());
     sandbox.write("app.py", "from thing.sizes import SIZE\n\nsize: int = SIZE\n");

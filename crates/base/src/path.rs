@@ -21,13 +21,19 @@ pub fn is_unpolled(root: &Path, file: &Path) -> bool {
     path.as_str().starts_with("target/") || path.as_str().split('/').any(is_left_out)
 }
 
+/// True for a path in a folder `node_modules`, where npm, pnpm and Yarn install packages and link those of a monorepo.
+#[must_use]
+pub fn is_in_node_modules(path: &Path) -> bool {
+    path.iter().any(|name| name == "node_modules")
+}
+
 /// True if a package manager fills this folder, so that its changes are installations.
 #[must_use]
 pub fn is_installed(folder: &Path) -> bool {
     let names: Vec<&OsStr> = folder.iter().collect();
     let is_library =
         |pair: &[&OsStr]| pair[0] == "lib" && pair[1].as_encoded_bytes().starts_with(b"python");
-    names.iter().any(|name| *name == "node_modules") || names.windows(2).any(is_library)
+    is_in_node_modules(folder) || names.windows(2).any(is_library)
 }
 
 /// A path below the root: no leading `/`, no `.` or `..`, separated by `/`.

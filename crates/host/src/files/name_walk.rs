@@ -15,7 +15,7 @@ use super::walk::{
     build_folder, entries_max, is_file, is_hidden, is_never_walked, is_unread_folder, watched_walk,
 };
 use moai_base::limits::WALK_FILES_MAX;
-use moai_base::path::{RelPath, is_installed, normalize};
+use moai_base::path::{RelPath, is_in_node_modules, is_installed, normalize};
 
 /// File systems of Linux on which a folder's change time changes with its entries (statfs(2)): ext2 to ext4,
 /// XFS, Btrfs, tmpfs, F2FS, ZFS. Network and FUSE file systems may cache or invent times, and a folder of
@@ -31,13 +31,13 @@ const PACKAGES: &str = "node_modules";
 pub struct NameWalk {
     /// Sorted, each once.
     pub names: Vec<RelPath>,
-    /// Links to folders outside the root, also those in folders `node_modules`. Not in `names` are the files in
-    /// these.
+    /// Links to folders outside the root, also those in folders `node_modules`. `names` has no paths through
+    /// them.
     pub outside_folders: Vec<LinkedFolder>,
     /// Links in folders `node_modules` to folders below the root, as npm, pnpm and Yarn link the packages of a
-    /// monorepo. Not in `names` are paths through these.
+    /// monorepo. `names` has no paths through them.
     pub package_links: Vec<PathBuf>,
-    /// Links in folders `node_modules` that lead where one of `outside_folders` does; the target is the other link.
+    /// Links in folders `node_modules` to the folder of a link in `outside_folders`; their target is that link.
     pub twin_links: Vec<LinkedFolder>,
     /// True if the list is complete; otherwise there are more files than the limit.
     pub is_whole: bool,
@@ -495,7 +495,7 @@ fn add_linked_names(
     let mut walk = own;
     let mut linked_count = 0;
     'links: for link in links {
-        let is_package = link.iter().any(|name| name == PACKAGES);
+        let is_package = is_in_node_modules(&link);
         let through_link = match link_target(root, &link) {
             LinkTarget::LeftOut => continue,
             LinkTarget::OutsideFolder(target) => {

@@ -13,14 +13,9 @@ use super::{
 use crate::freshness::clangd;
 use crate::registry::{CheckingRules, DiagnosticsMethod};
 use moai_base::limits::UNSENT_DISK_CHANGES_MAX;
-use moai_base::path::{RelPath, to_uri};
+use moai_base::path::{RelPath, is_in_node_modules, to_uri};
 use moai_base::text::without_byte_order_mark;
 use moai_base::verdict::{Cause, Gap};
-
-/// True for a path below a folder `node_modules`.
-fn is_of_npm(file: &Path) -> bool {
-    file.iter().any(|name| name == "node_modules")
-}
 
 impl LspSession {
     /// Handles files that changed on disk. An open document gets the `present` text, or is closed
@@ -57,7 +52,9 @@ impl LspSession {
         }
         // A file of a monorepo's package has a path through each link to it; only TypeScript follows these links.
         if self.spec.checking != Some(CheckingRules::Typescript) {
-            to_send.retain(|(file, change)| !is_of_npm(file) || self.is_watched(file, *change));
+            to_send.retain(|(file, change)| {
+                !is_in_node_modules(file) || self.is_watched(file, *change)
+            });
         }
         self.is_behind_disk |= to_send.iter().any(|(file, change)| !self.is_watched(file, *change));
         self.send_changes(to_send);

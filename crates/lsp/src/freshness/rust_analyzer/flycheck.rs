@@ -84,8 +84,8 @@ impl Flycheck {
         ("rust-analyzer/reloadWorkspace", Value::Null)
     }
 
-    /// True if the project must be reloaded for this ticket; the reload serves all tickets up to `newest`. There is a
-    /// time between two reloads, because each runs build scripts.
+    /// True if the project must be reloaded for this ticket; the reload serves all tickets up to `newest`. Reloads
+    /// are spaced out, because each runs build scripts.
     pub(crate) fn request_reload(&mut self, ticket: u64, newest: u64, now: Instant) -> bool {
         let apart = Duration::from_millis(RUST_RELOADS_APART_MS);
         let must_reload =
