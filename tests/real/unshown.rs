@@ -138,3 +138,19 @@ fn a_module_that_appears_outside_the_project_is_imported_at_once() {
         check(0);
     }
 }
+
+#[test]
+fn a_module_outside_the_project_that_changes_in_place_is_read_again() {
+    let sandbox = project();
+    sandbox.write("pyrightconfig.json", "{\"include\": [\"src\"], \"extraPaths\": [\"one\"]}\n");
+    sandbox.write("one/lib.py", GOOD);
+    sandbox.write("src/app.py", USER);
+    sandbox.commit();
+    let check = |code| report(&sandbox.run(&["check", "src/app.py", "--json"]), code);
+    assert_eq!(check(0)["verdict"], "clean");
+    // The module is never measured itself, so the server has it from the disk.
+    for (text, code) in [(OTHER, 1), (GOOD, 0), (OTHER, 1)] {
+        sandbox.write("one/lib.py", text);
+        check(code);
+    }
+}

@@ -44,7 +44,7 @@ pub const UNMARKED_ENTRIES_MAX: usize = 50_000;
 /// Callers that ask for a poll of a root's files within this time after one began share it.
 pub const SHARED_POLL_MS: u64 = 25;
 /// Files up to which one thread takes the stamps of a tree; more threads would take longer to start.
-pub const SERIAL_STAMPS_MAX: usize = 1_000;
+pub const SERIAL_STAMPS_MAX: usize = 250;
 /// Files outside a root's walk that are polled because its language servers depend on them; results
 /// that may depend on more have a gap.
 pub const OUTSIDE_FILES_MAX: usize = 20_000;

@@ -166,12 +166,11 @@ fn stamp_all(
     purpose: StampPurpose,
 ) -> StampedFiles<BTreeMap<RelPath, FileStamp>> {
     let threads = processor_count();
-    let share = files.len().div_ceil(threads).max(SERIAL_STAMPS_MAX);
-    let shares: Vec<StampedFiles<Vec<(RelPath, FileStamp)>>> = if files.len() <= share {
+    let shares: Vec<StampedFiles<Vec<(RelPath, FileStamp)>>> = if files.len() <= SERIAL_STAMPS_MAX {
         vec![stamp_share(root, files, purpose)]
     } else {
         std::thread::scope(|scope| {
-            let shares = files.chunks(share);
+            let shares = files.chunks(files.len().div_ceil(threads));
             let threads: Vec<_> = shares
                 .map(|files| scope.spawn(move || stamp_share(root, files, purpose)))
                 .collect();

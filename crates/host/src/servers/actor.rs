@@ -8,7 +8,7 @@ mod effects;
 mod requests;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -219,8 +219,10 @@ impl ServerActor {
             ActorRequest::FilesChanged { changes, present } => {
                 let modules = is_go_manifest_changed(&changes).then(|| self.outside_modules());
                 let checking = CheckingConfig::of_server(&self.choice);
-                let is_overlooked = checking.is_some_and(|checking| checking.overlooks(&changes));
                 if let Some(running) = &mut self.running {
+                    let has_text = |file: &Path| running.session.has_document(file);
+                    let is_overlooked =
+                        checking.is_some_and(|checking| checking.overlooks(&changes, has_text));
                     if let Some(modules) = modules {
                         running.session.set_dependencies(modules);
                     }

@@ -39,22 +39,28 @@ impl CheckingConfig {
         Some(Self { rules, workspace, markers })
     }
 
-    /// True if the server overlooks that a file appeared or disappeared.
-    pub(super) fn overlooks(&self, changes: &[(PathBuf, DiskChange)]) -> bool {
+    /// True if the server overlooks one of these changes on disk. `has_text` is true for a file whose text the
+    /// server gets from us.
+    pub(super) fn overlooks(
+        &self,
+        changes: &[(PathBuf, DiskChange)],
+        has_text: impl Fn(&Path) -> bool,
+    ) -> bool {
         if self.rules != CheckingRules::Pyright {
             return false;
         }
         let is_module = |file: &Path| file.extension().is_some_and(|it| it == "py" || it == "pyi");
-        let mut names = changes
+        let mut modules = changes
             .iter()
-            .filter(|(file, change)| *change != DiskChange::Changed && is_module(file))
+            .filter(|(file, _)| is_module(file))
+            .filter(|(file, change)| *change != DiskChange::Changed || !has_text(file))
             .peekable();
         // Before the configuration is read, because most changes need no look at it.
-        if names.peek().is_none() {
+        if modules.peek().is_none() {
             return false;
         }
         pyright_config(&self.workspace, &self.markers)
-            .is_some_and(|config| names.any(|(file, _)| !config.covers(&file.to_string_lossy())))
+            .is_some_and(|config| modules.any(|(file, _)| !config.covers(&file.to_string_lossy())))
     }
 
     /// Why the server does not check the file. `project` is the configuration that it reported, empty for a
@@ -362,19 +368,22 @@ mod tests {
     }
 
     #[test]
-    fn a_module_outside_the_project_is_overlooked_when_it_appears() {
+    fn changes_of_a_module_outside_the_project_are_overlooked() {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path().canonicalize().expect("a real path");
         let markers = vec!["pyrightconfig.json".to_owned()];
         let rules = CheckingRules::Pyright;
         let config = CheckingConfig { rules, workspace: root.clone(), markers };
-        let overlooks = |name: &str, change| config.overlooks(&[(root.join(name), change)]);
+        let overlooks = |name: &str, change| {
+            config.overlooks(&[(root.join(name), change)], |file| file.ends_with("open.py"))
+        };
         assert!(!overlooks("a/lib.py", DiskChange::Created), "no configuration");
         std::fs::write(root.join("pyrightconfig.json"), "{\"include\": [\"src\"]}")
             .expect("a file");
         assert!(overlooks("a/lib.py", DiskChange::Created));
         assert!(overlooks("typings/lib.pyi", DiskChange::Deleted));
-        assert!(!overlooks("a/lib.py", DiskChange::Changed));
+        assert!(overlooks("a/lib.py", DiskChange::Changed));
+        assert!(!overlooks("a/open.py", DiskChange::Changed));
         assert!(!overlooks("src/lib.py", DiskChange::Created));
         assert!(!overlooks("a/lib.txt", DiskChange::Created));
     }

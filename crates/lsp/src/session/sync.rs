@@ -61,6 +61,12 @@ impl LspSession {
         self.rediscover_project(changes);
     }
 
+    /// True if the server has the text of this file from a document, not from the disk.
+    #[must_use]
+    pub fn has_document(&self, file: &Path) -> bool {
+        RelPath::below(&self.root, file).is_some_and(|path| self.documents.is_open(&path))
+    }
+
     /// Makes pyright resolve all imports again. It answers no request until it has read the settings again
     /// (`updateSettingsForAllWorkspaces`, pyright 1.1.414).
     pub fn reload_configuration(&mut self) {

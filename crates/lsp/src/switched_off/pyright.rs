@@ -38,7 +38,8 @@ impl PyrightConfig {
     }
 
     /// True if the file with this absolute path is one of the project's own. Observed with pyright 1.1.414: it
-    /// overlooks other modules that appear or disappear, although files of the project import them.
+    /// overlooks other modules that appear, disappear or, for seconds, change, although files of the project import
+    /// them.
     #[must_use]
     pub fn covers(&self, file: &str) -> bool {
         let is_included = self.key("include").is_none() || self.names("include", file);
