@@ -89,6 +89,22 @@ fn an_embedded_file_may_disappear_and_come_back() {
 }
 
 #[test]
+fn a_header_that_cgo_reads_counts_at_once() {
+    let sandbox = go();
+    let header = |parameters: &str| format!("static int half({parameters}) {{ return n; }}\n");
+    sandbox.write("half/half.h", &header("int n"));
+    let text = "package half\n\n// #include \"half.h\"\nimport \"C\"\n\nvar Half = C.half(1)\n";
+    sandbox.write("half/half.go", text);
+    sandbox.commit();
+    assert_eq!(check(&sandbox, "half/half.go").0, 0);
+    for (parameters, code) in [("int n, int m", 1), ("int n", 0)] {
+        sandbox.write("half/half.h", &header(parameters));
+        let (found, report) = check(&sandbox, "half/half.go");
+        assert_eq!(found, code, "{parameters}: {report:#}");
+    }
+}
+
+#[test]
 fn a_burst_ends_with_the_truth_about_the_last_text() {
     let sandbox = go();
     check(&sandbox, "main.go");

@@ -10,7 +10,7 @@ mod typescript;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use self::compiled::{go_replacements, go_work_modules};
+pub use self::compiled::{go_replacements, go_work_modules, imports_c};
 pub use self::typescript::{
     declared as declared_packages, extended_configs, is_readable, package_of_module,
 };

@@ -21,7 +21,9 @@ pub(super) use self::requests::{ActorControl, ActorGauge, ActorRequest, StartRep
 use self::requests::{PendingReply, QueuedRequest};
 use super::breaker::CrashBreaker;
 use super::checking_config::CheckingConfig;
-use super::go_workspace::{is_go_manifest_changed, outside_modules, set_workspace_variable};
+use super::go_workspace::{
+    changed_cgo_packages, is_go_manifest_changed, outside_modules, set_workspace_variable,
+};
 use super::log_buffer::LogBuffer;
 use super::process::{ProcessEvent, ServerProcess};
 use super::resolve::ResolvedServer;
@@ -34,7 +36,7 @@ use moai_base::limits::{
 use moai_base::verdict::{Cause, Gap};
 use moai_lsp::jsonrpc::RpcMessage;
 use moai_lsp::registry::DiagnosticsMethod;
-use moai_lsp::session::{DocumentRequest, LspSession, ServerFolders};
+use moai_lsp::session::{DiskChange, DocumentRequest, LspSession, ServerFolders};
 
 pub(super) struct ServerActor {
     id: ActorId,
@@ -218,6 +220,7 @@ impl ServerActor {
         match request {
             ActorRequest::FilesChanged { changes, present } => {
                 let modules = is_go_manifest_changed(&changes).then(|| self.outside_modules());
+                let cgo_packages = self.changed_cgo_packages(&changes);
                 let checking = CheckingConfig::of_server(&self.choice);
                 if let Some(running) = &mut self.running {
                     let has_text = |file: &Path| running.session.has_document(file);
@@ -230,6 +233,7 @@ impl ServerActor {
                     if is_overlooked {
                         running.session.reload_configuration();
                     }
+                    running.session.regenerate_cgo(&cgo_packages);
                 }
                 // Queued requests hold texts from before the change, so the change is queued behind
                 // them, with their deadline: alone it would not justify starting a process.
@@ -361,6 +365,14 @@ impl ServerActor {
             return BTreeSet::new();
         }
         outside_modules(&self.process_env(), &self.choice.workspace, &self.context.root)
+    }
+
+    /// A Go file of each package that gopls must load again, because its C sources changed.
+    fn changed_cgo_packages(&self, changes: &[(PathBuf, DiskChange)]) -> Vec<PathBuf> {
+        if self.choice.spec.diagnostics != DiagnosticsMethod::Gopls {
+            return Vec::new();
+        }
+        changed_cgo_packages(changes)
     }
 
     fn process_env(&self) -> BTreeMap<String, String> {

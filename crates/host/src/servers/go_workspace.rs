@@ -2,6 +2,7 @@
 //! module. Source: `go help environment`, <https://go.dev/ref/mod#workspaces>.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::fault_facts::{read_bounded_text, settings_folder};
@@ -53,6 +54,28 @@ pub(super) fn outside_modules(
 /// True if a change may change which modules a workspace replaces or lists.
 pub(super) fn is_go_manifest_changed(changes: &[(PathBuf, DiskChange)]) -> bool {
     changes.iter().any(|(file, _)| file.ends_with("go.mod") || file.ends_with("go.work"))
+}
+
+/// Extensions of the files next to a package's Go files that cgo reads (`go help packages`, and `go/build`).
+const C_EXTENSIONS: [&str; 9] = ["h", "hh", "hpp", "hxx", "c", "cc", "cpp", "cxx", "m"];
+
+/// A Go file of each cgo package whose C sources changed. Like the go command, it takes only files in the
+/// package's own folder for its sources (<https://pkg.go.dev/cmd/cgo>).
+pub(super) fn changed_cgo_packages(changes: &[(PathBuf, DiskChange)]) -> Vec<PathBuf> {
+    let is_c = |file: &Path| {
+        file.extension().and_then(OsStr::to_str).is_some_and(|it| C_EXTENSIONS.contains(&it))
+    };
+    let c_files = changes.iter().map(|(file, _)| file).filter(|file| is_c(file));
+    let folders: BTreeSet<&Path> = c_files.filter_map(|file| file.parent()).collect();
+    folders.into_iter().filter_map(cgo_file_in).collect()
+}
+
+fn cgo_file_in(folder: &Path) -> Option<PathBuf> {
+    let mut files = folder.read_dir().ok()?.flatten().map(|entry| entry.path());
+    files.find(|file| {
+        file.extension().is_some_and(|it| it == "go")
+            && read_bounded_text(file).is_some_and(|text| faults::imports_c(&text))
+    })
 }
 
 /// The value of `GOWORK`, else the nearest `go.work` of the folder and those above.
@@ -107,6 +130,22 @@ mod tests {
         let file = root.join(name);
         std::fs::create_dir_all(file.parent().expect("a parent")).expect("folders");
         std::fs::write(file, text).expect("a file");
+    }
+
+    #[test]
+    fn a_c_file_belongs_to_the_cgo_package_of_its_folder() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        write(root, "half/half.go", "package half\n\n// #include \"half.h\"\nimport \"C\"\n");
+        write(root, "half/other.go", "package half\n");
+        write(root, "plain/plain.go", "package plain\n\nconst C = \"C\"\n");
+        let packages = |names: &[&str]| {
+            let change = |name: &&str| (root.join(name), DiskChange::Changed);
+            changed_cgo_packages(&names.iter().map(change).collect::<Vec<_>>())
+        };
+        assert_eq!(packages(&["half/half.h", "half/a.c"]), [root.join("half/half.go")]);
+        let others = ["half/half.go", "half/a.txt", "plain/a.h", "a.h", "gone/a.h"];
+        assert!(packages(&others).is_empty());
     }
 
     #[test]

@@ -77,6 +77,12 @@ pub fn go_replacements(text: &str) -> Vec<&str> {
     targets.filter(|target| target.starts_with(['.', '/'])).collect()
 }
 
+/// True if a Go file uses cgo: it imports the package "C".
+#[must_use]
+pub fn imports_c(text: &str) -> bool {
+    text.lines().any(|line| matches!(line.trim(), "import \"C\"" | "\"C\""))
+}
+
 /// The entries of a directive: after it on the line, or in a block of lines.
 fn directive_entries<'t>(text: &'t str, directive: &str) -> Vec<&'t str> {
     let (mut entries, mut is_block) = (Vec::new(), false);

@@ -75,6 +75,19 @@ impl LspSession {
         }
     }
 
+    /// Makes gopls load the packages of these Go files again. It does so by itself only when their Go files change,
+    /// not when the C sources do that cgo reads (gopls of January 2023).
+    pub fn regenerate_cgo(&mut self, files: &[PathBuf]) {
+        if self.phase != SessionPhase::Ready {
+            return;
+        }
+        for file in files {
+            let arguments = json!([{"URI": to_uri(file)}]);
+            let command = json!({"command": "gopls.regenerate_cgo", "arguments": arguments});
+            self.request("workspace/executeCommand", command);
+        }
+    }
+
     /// Ends requests about other than the present bytes of a file, and updates its document. Returns
     /// whether the server has the present text.
     fn follow_disk(&mut self, path: RelPath, now: Option<&PresentText>) -> bool {
