@@ -159,3 +159,58 @@ fn vtsls_follows_builds_of_packages() {
 fn typescript_7_follows_builds_of_packages() {
     follows_builds("typescript-native");
 }
+
+/// A project whose packages are not installed in the root.
+fn follows_installations(server: &str) {
+    let sandbox = project_of("typescript", server);
+    sandbox.write(".gitignore", "node_modules\n");
+    let options =
+        "{\"compilerOptions\": {\"strict\": true, \"module\": \"nodenext\", \"noEmit\": true}}\n";
+    sandbox.write("web/tsconfig.json", options);
+    let manifest =
+        "{\"name\": \"web\", \"type\": \"module\", \"dependencies\": {\"half\": \"1.0.0\"}}\n";
+    sandbox.write("web/package.json", manifest);
+    let source = "import { half } from \"half\";\nexport const total: number = half;\n";
+    sandbox.write("web/src/app.ts", source);
+    sandbox.commit();
+    let package = |folder: &str, types: &str| {
+        let manifest =
+            "{\"name\": \"half\", \"version\": \"1.0.0\", \"types\": \"./index.d.ts\"}\n";
+        sandbox.write(&format!("{folder}/half/package.json"), manifest);
+        sandbox.write(&format!("{folder}/half/index.d.ts"), types);
+    };
+    let step = |what: &str, is_clean: bool| {
+        let output = sandbox.run(&["check", "web/src/app.ts", "--json"]);
+        assert_eq!(output.code == 0, is_clean, "{what}: {output:#?}");
+    };
+    package("web/node_modules", NUMBER);
+    sandbox.write("web/node_modules/.package-lock.json", "{\"lockfileVersion\": 3}\n");
+    step("installed", true);
+    fs::rename(sandbox.path("web/node_modules"), sandbox.path("kept")).expect("it is ours");
+    step("removed", false);
+    fs::rename(sandbox.path("kept"), sandbox.path("web/node_modules")).expect("it is ours");
+    step("installed again", true);
+    package("web/src/node_modules", STRING);
+    step("a nearer package of the same name", false);
+    fs::remove_dir_all(sandbox.path("web/src/node_modules")).expect("it is ours");
+    step("removed", true);
+    sandbox.write("web/node_modules/half/package.json", "{\"exports\": \"./types.d.ts\"}\n");
+    step("without declarations", false);
+    sandbox.write("web/node_modules/half/types.d.ts", NUMBER);
+    step("with declarations", true);
+}
+
+#[test]
+fn typescript_language_server_follows_installations() {
+    follows_installations("typescript-language-server");
+}
+
+#[test]
+fn vtsls_follows_installations() {
+    follows_installations("vtsls");
+}
+
+#[test]
+fn typescript_7_follows_installations() {
+    follows_installations("typescript-native");
+}

@@ -5,13 +5,14 @@ mod host_file;
 mod layers;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use moai_base::path::RelPath;
+use moai_base::path::{RelPath, is_in_node_modules};
 
 pub use self::host_file::HostServers;
 pub use self::layers::{CatalogueOverrides, ServerOverride};
@@ -349,6 +350,22 @@ pub struct CatalogueError {
     /// Dotted path of the key.
     pub key: String,
     pub reason: String,
+}
+
+impl ServerSpec {
+    /// True for a folder of installed packages, or the record of an installation, that `restart_on` names, in
+    /// whichever folder it is.
+    pub(crate) fn is_restarted_by(&self, path: &Path) -> bool {
+        let is_scope = || {
+            let is_in_packages =
+                path.parent().is_some_and(|folder| folder.ends_with("node_modules"));
+            is_in_packages && path.file_name().is_some_and(|it| it.as_encoded_bytes()[0] == b'@')
+        };
+        self.restart_on.iter().any(|name| match name.as_str() {
+            "${npm_scopes}" => is_scope(),
+            name => is_in_node_modules(Path::new(name)) && path.ends_with(name),
+        })
+    }
 }
 
 impl Catalogue {

@@ -114,8 +114,7 @@ fn poll_files(
         Some(before) => disk_changes(before, &now),
         None => now.keys().map(|path| (path.clone(), DiskChange::Changed)).collect(),
     };
-    let (linked, data_folders) = (&walk.outside_folders, turn.data_folders());
-    let stamps = stamp_outside(project, reaches, &outside_before, linked, data_folders);
+    let stamps = stamp_outside(project, reaches, &outside_before, walk, turn.data_folders());
     let started_ns = reaches.iter().map(|reach| reach.started_ns).min().unwrap_or_default();
     let outside_changes = outside_changes(&outside_before, &stamps, started_ns);
     let mut folders = Vec::new();

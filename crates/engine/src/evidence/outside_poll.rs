@@ -12,18 +12,19 @@ use crate::project::Project;
 use moai_base::evidence::SensorKind;
 use moai_base::limits::OUTSIDE_FILES_MAX;
 use moai_base::path::{RelPath, is_installed};
-use moai_host::files::{LinkedFolder, WalkEnd, await_tick, stamp_source, walk_place};
+use moai_host::files::{NameWalk, WalkEnd, await_tick, stamp_source, walk_place};
 use moai_host::git;
 use moai_host::servers::ServerReach;
 
-/// Stamps the places that servers depend on, and the folders outside the root that links in it lead to. A linked
+/// Stamps the places that servers depend on, the installations of packages below the root, and the folders outside the
+/// root that links in it lead to. A linked
 /// folder with too many entries is one of data if git ignores the link, or if no program is among the entries that
 /// the walk visited; such folders are left out of this poll and of later ones.
 pub(crate) fn stamp_outside(
     project: &Project,
     reaches: &[ServerReach],
     before: &OutsideStamps,
-    linked: &[LinkedFolder],
+    walk: &NameWalk,
     data_folders: &mut BTreeSet<PathBuf>,
 ) -> OutsideStamps {
     let read: BTreeSet<&PathBuf> = reaches.iter().flat_map(|reach| &reach.places.files).collect();
@@ -31,7 +32,8 @@ pub(crate) fn stamp_outside(
     let read = read.into_iter().take(OUTSIDE_FILES_MAX);
     let mut files: BTreeMap<_, _> = read.map(|file| (file.clone(), stamp_source(file))).collect();
     let registered = reaches.iter().flat_map(|reach| &reach.places.watched);
-    let linked = linked.iter().filter(|folder| !data_folders.contains(&folder.target));
+    let linked =
+        walk.outside_folders.iter().filter(|folder| !data_folders.contains(&folder.target));
     let mut links: BTreeMap<PathBuf, PathBuf> =
         linked.map(|folder| (folder.link.clone(), folder.target.clone())).collect();
     let mut watched: BTreeSet<PathBuf> = registered.chain(links.keys()).cloned().collect();
@@ -60,8 +62,12 @@ pub(crate) fn stamp_outside(
     for file in before.files.keys().filter(is_lost) {
         files.entry(file.clone()).or_insert_with(|| stamp_source(file));
     }
+    let installations: BTreeSet<PathBuf> = walk.installations.iter().cloned().collect();
+    for path in installations.union(&before.installations) {
+        files.entry(path.clone()).or_insert_with(|| stamp_source(path));
+    }
     await_tick(files.values().flatten());
-    OutsideStamps { files, watched, links, is_whole }
+    OutsideStamps { files, watched, links, installations, is_whole }
 }
 
 /// See [`stamp_outside`]; `files` are those behind the link that the walk visited.
@@ -91,6 +97,8 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+    use moai_host::files::LinkedFolder;
+
     use crate::test_project::TestProject;
 
     /// A link in the root to a folder outside of it, with these empty files.
@@ -120,8 +128,9 @@ mod tests {
         let loaded = project.project(&project.root());
         let mut data = BTreeSet::new();
         let mut poll = |before: &OutsideStamps, folders: &[&LinkedFolder]| {
-            let folders: Vec<LinkedFolder> = folders.iter().copied().cloned().collect();
-            stamp_outside(&loaded, &[], before, &folders, &mut data)
+            let outside_folders = folders.iter().copied().cloned().collect();
+            let walk = NameWalk { outside_folders, ..NameWalk::default() };
+            stamp_outside(&loaded, &[], before, &walk, &mut data)
         };
         let first = poll(&OutsideStamps::default(), &[&small, &tables]);
         let file = small.link.join("a.py");

@@ -16,6 +16,8 @@ pub(crate) struct OutsideStamps {
     pub(crate) watched: BTreeSet<PathBuf>,
     /// Links below the root to folders outside of it.
     pub(crate) links: BTreeSet<PathBuf>,
+    /// Folders of installed packages below the root, and the records of installations in them.
+    pub(crate) installations: BTreeSet<PathBuf>,
     /// False if some files were not stamped.
     pub(crate) is_whole: bool,
 }
@@ -72,7 +74,7 @@ mod tests {
         let files = names.iter().map(|name| folder.join(name));
         let files = files.map(|file| (file.clone(), stamp_file(&file))).collect();
         let watched = BTreeSet::from([folder.join("lib")]);
-        OutsideStamps { files, watched, links: BTreeSet::new(), is_whole: true }
+        OutsideStamps { files, watched, is_whole: true, ..OutsideStamps::default() }
     }
 
     #[test]

@@ -39,6 +39,9 @@ pub struct NameWalk {
     pub package_links: Vec<PathBuf>,
     /// Links in folders `node_modules` to the folder of a link in `outside_folders`; their target is that link.
     pub twin_links: Vec<LinkedFolder>,
+    /// Folders `node_modules` below the root, but not the root's own, and the hidden files in them: package managers
+    /// record each installation in one.
+    pub installations: Vec<PathBuf>,
     /// True if the list is complete; otherwise there are more files than the limit.
     pub is_whole: bool,
 }
@@ -176,13 +179,15 @@ enum ListedEntry {
     Link(PathBuf),
     /// A link in such a folder to a path below the root.
     PackageLink(PathBuf),
+    /// A hidden file in a folder `node_modules`.
+    InstallationRecord(PathBuf),
 }
 
 /// How the entries of a folder are selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ListedFolder {
     Sources,
-    /// Only links that do not lead to installed packages, and scopes.
+    /// Only links that do not lead to installed packages, scopes, and hidden files.
     Packages,
 }
 
@@ -211,6 +216,7 @@ struct RunningWalk<'w> {
     names: Vec<RelPath>,
     links: Vec<PathBuf>,
     package_links: Vec<PathBuf>,
+    installations: Vec<PathBuf>,
     /// True if folders could not be read for lack of descriptors or memory.
     is_lacking: bool,
 }
@@ -253,11 +259,11 @@ impl FolderListings {
         let is_whole = visited.is_continue();
         let walk = self.walk;
         self.folders.retain(|_, folder| folder.walk == walk);
-        let RunningWalk { names, links, package_links, is_lacking, .. } = running;
+        let RunningWalk { names, links, package_links, installations, is_lacking, .. } = running;
         if is_lacking {
             return None;
         }
-        let own = NameWalk { names, package_links, is_whole, ..NameWalk::default() };
+        let own = NameWalk { names, package_links, installations, is_whole, ..NameWalk::default() };
         add_linked_names(own, files_max, &root, links, wanted)
     }
 
@@ -276,8 +282,12 @@ impl FolderListings {
                 Some(ListedEntry::File(path)) => running.names.push(path.clone()),
                 Some(ListedEntry::Link(link)) => running.links.push(link.clone()),
                 Some(ListedEntry::PackageLink(link)) => running.package_links.push(link.clone()),
+                Some(ListedEntry::InstallationRecord(record)) => {
+                    running.add_installation(record.clone());
+                }
                 Some(ListedEntry::Packages(below)) => {
                     let below = below.clone();
+                    running.add_installation(below.clone());
                     open.push(self.listing_of(below, ListedFolder::Packages, running));
                 }
                 Some(ListedEntry::Folder(below))
@@ -354,7 +364,15 @@ impl<'w> RunningWalk<'w> {
             names: Vec::new(),
             links: Vec::new(),
             package_links: Vec::new(),
+            installations: Vec::new(),
             is_lacking: false,
+        }
+    }
+
+    fn add_installation(&mut self, path: PathBuf) {
+        let packages = path.ancestors().take(2).find(|folder| folder.ends_with(PACKAGES));
+        if packages.is_some_and(|packages| packages.parent() != Some(self.root)) {
+            self.installations.push(path);
         }
     }
 
@@ -437,6 +455,9 @@ impl<'w> RunningWalk<'w> {
         if kind == FileType::Directory {
             return name.starts_with(b"@").then_some(ListedEntry::Packages(path));
         }
+        if kind == FileType::RegularFile && name.starts_with(b".") {
+            return Some(ListedEntry::InstallationRecord(path));
+        }
         if kind != FileType::Symlink {
             return None;
         }
@@ -467,7 +488,9 @@ impl ListedEntry {
         };
         match self {
             Self::File(path) => path.as_str().as_bytes().to_vec(),
-            Self::Link(path) | Self::PackageLink(path) => below(path),
+            Self::Link(path) | Self::PackageLink(path) | Self::InstallationRecord(path) => {
+                below(path)
+            }
             Self::Folder(path) | Self::Packages(path) => {
                 let mut bytes = below(path);
                 bytes.push(b'/');
@@ -706,6 +729,21 @@ mod tests {
             assert_eq!(walk.linked_packages(&root), [twin, scoped, absolute, inner]);
             await_next_tick();
         }
+    }
+
+    #[test]
+    fn installations_below_the_root_are_listed_with_their_records() {
+        let tree = Tree::new(&[
+            "a.py",
+            "node_modules/.package-lock.json",
+            "web/node_modules/.package-lock.json",
+            "web/node_modules/@scope/core/a.py",
+            "web/node_modules/lib/node_modules/.package-lock.json",
+        ]);
+        let installations = walk_once(&tree, 10).installations;
+        let expected = ["", "/.package-lock.json", "/@scope"];
+        let expected = expected.map(|name| tree.root().join(format!("web/node_modules{name}")));
+        assert_eq!(installations, expected);
     }
 
     #[test]

@@ -65,6 +65,8 @@ pub(crate) struct CoveringConfig {
 #[derive(Debug, Default)]
 pub(crate) struct ProjectLists {
     files: BTreeMap<String, BTreeSet<PathBuf>>,
+    /// The folders of these files in installed packages.
+    package_folders: BTreeSet<PathBuf>,
     /// The projects whose files were listed after the last change that may have changed them.
     current: BTreeSet<String>,
     /// Configurations of the projects that cover files, as reported since that change.
@@ -121,6 +123,8 @@ impl ProjectLists {
         let manifests: BTreeSet<PathBuf> =
             unpolled.iter().filter_map(|file| package_manifest(file)).collect();
         unpolled.extend(manifests);
+        let folders = unpolled.iter().flat_map(|file| package_folders(file));
+        self.package_folders.extend(folders.map(Path::to_path_buf));
         self.files.entry(project.name.clone()).or_default().extend(unpolled);
         if project.change_count == self.change_count {
             self.current.insert(project.name);
@@ -135,13 +139,25 @@ fn may_be_configuration(file: &Path) -> bool {
 
 /// The `package.json` of the package in `node_modules` that a file belongs to.
 fn package_manifest(file: &Path) -> Option<PathBuf> {
+    let manifest = package_folder(file)?.join("package.json");
+    Some(manifest).filter(|manifest| manifest != file)
+}
+
+/// The folder of the package in `node_modules` that a file belongs to.
+fn package_folder(file: &Path) -> Option<&Path> {
     let packages = file.ancestors().skip(1).find(|folder| folder.ends_with("node_modules"))?;
     let mut below = file.strip_prefix(packages).ok()?.components();
-    let name = below.next()?;
-    let is_scope = name.as_os_str().as_encoded_bytes().starts_with(b"@");
-    let package = packages.join(name);
-    let package = if is_scope { package.join(below.next()?) } else { package };
-    Some(package.join("package.json")).filter(|manifest| manifest != file && package != file)
+    let is_scope = below.next()?.as_os_str().as_encoded_bytes().starts_with(b"@");
+    let depth = packages.components().count() + if is_scope { 2 } else { 1 };
+    file.ancestors().skip(1).find(|folder| folder.components().count() == depth)
+}
+
+/// The folders from a file in a package of `node_modules` up to the package's own.
+fn package_folders(file: &Path) -> impl Iterator<Item = &Path> {
+    let package = package_folder(file);
+    file.ancestors()
+        .skip(1)
+        .take_while(move |folder| package.is_some_and(|it| folder.starts_with(it)))
 }
 
 /// True for `tsconfig.json` and files like `tsconfig.base.json` or `tsconfig/strict.json`. Many other JSON files come
@@ -208,6 +224,11 @@ impl LspSession {
 
     /// Makes the server read changed files outside the polled ones, where a notice is not enough.
     pub(super) fn reread_outside(&mut self, changes: &[(PathBuf, DiskChange)]) {
+        let is_installed = |(path, _): &(PathBuf, DiskChange)| self.spec.is_restarted_by(path);
+        if changes.iter().any(is_installed) {
+            self.effects.push(SessionEffect::Outdated);
+            return;
+        }
         let mut outside = changes.iter().filter(|(file, _)| self.outside_places.contains(file));
         let Some(first) = outside.next() else { return };
         // tsserver ignores notices about `node_modules/.*`; it rereads all files on request.
@@ -221,7 +242,10 @@ impl LspSession {
             OutsideRestart::Names => has_other_names,
             OutsideRestart::Changes => true,
         };
-        if is_restarted {
+        // TypeScript does not search a package again for a file that appeared in it.
+        let package_folders = &self.project_lists.package_folders;
+        let has_other_package = changes.iter().any(|(path, _)| package_folders.contains(path));
+        if is_restarted || has_other_package {
             self.effects.push(SessionEffect::Outdated);
         }
     }
@@ -260,7 +284,8 @@ impl LspSession {
             .embedded
             .values()
             .flat_map(|embedded| embedded.files.iter().chain(&embedded.folders));
-        let files = of_projects.chain(of_embedding).cloned().collect();
+        let folders = &self.project_lists.package_folders;
+        let files = of_projects.chain(of_embedding).chain(folders).cloned().collect();
         let mut watched = self.registrations.outside_places(&self.root);
         watched.extend(self.dependencies.iter().cloned());
         let places = OutsidePlaces { files, watched };
@@ -291,6 +316,19 @@ mod tests {
         for file in ["/r/src/a.ts", "/r/node_modules/a.d.ts", "/r/node_modules/a/package.json"] {
             assert_eq!(manifest(file), None, "{file}");
         }
+    }
+
+    #[test]
+    fn the_folders_of_a_packaged_file_end_with_its_package() {
+        let folders = |file: &'static str| {
+            let folders = package_folders(Path::new(file));
+            folders.map(|folder| folder.to_str().expect("UTF-8")).collect::<Vec<_>>()
+        };
+        let scoped = ["/r/node_modules/@s/a/b/c", "/r/node_modules/@s/a/b", "/r/node_modules/@s/a"];
+        assert_eq!(folders("/r/node_modules/@s/a/b/c/i.d.ts"), scoped);
+        let inner = "/r/node_modules/a/node_modules/b";
+        assert_eq!(folders("/r/node_modules/a/node_modules/b/i.d.ts"), [inner]);
+        assert!(folders("/r/src/a.ts").is_empty() && folders("/r/node_modules/a.d.ts").is_empty());
     }
 
     #[test]
