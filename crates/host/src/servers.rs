@@ -210,7 +210,7 @@ pub struct ServerReach {
     /// The files and folders.
     pub places: Arc<OutsidePlaces>,
     /// When its process was started, in nanoseconds since the epoch; it has read no older state of
-    /// a file.
+    /// a file. 0 for a server that is not running.
     pub started_ns: i128,
 }
 

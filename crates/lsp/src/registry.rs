@@ -126,7 +126,7 @@ pub struct ServerSpec {
     /// the database in another folder that clangd's arguments or configuration name, `${go_settings}`
     /// for the file of `go env -w`, `${config_bases}` for the bases of pyright's configuration,
     /// `${src_folder}` for whether the workspace has a folder `src`, `${npm_scopes}` for the folders of scopes
-    /// in `node_modules`.
+    /// in `node_modules`. Names in `node_modules` apply in every folder of the root.
     #[serde(default)]
     pub restart_on: Vec<String>,
     /// Extensions of files in other languages that programs import as modules.
@@ -416,6 +416,12 @@ impl Catalogue {
         let mut markers =
             self.servers.values().flat_map(|spec| spec.root_markers.iter().chain(&spec.restart_on));
         markers.any(|marker| marker == name)
+    }
+
+    /// True if a server restarts when this folder of installed packages, or record of an installation, changes.
+    #[must_use]
+    pub fn is_restarted_by(&self, path: &Path) -> bool {
+        self.servers.values().any(|spec| spec.is_restarted_by(path))
     }
 
     /// True if a hidden file of this name affects the findings of servers.

@@ -2,7 +2,7 @@
 //! Announces them to the language servers, and lists for a session the changes it has not seen.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -115,8 +115,8 @@ fn poll_files(
         None => now.keys().map(|path| (path.clone(), DiskChange::Changed)).collect(),
     };
     let stamps = stamp_outside(project, reaches, &outside_before, walk, turn.data_folders());
-    let started_ns = reaches.iter().map(|reach| reach.started_ns).min().unwrap_or_default();
-    let outside_changes = outside_changes(&outside_before, &stamps, started_ns);
+    let read_since_ns = |file: &Path| read_since_ns(reaches, file);
+    let outside_changes = outside_changes(&outside_before, &stamps, &read_since_ns);
     let mut folders = Vec::new();
     if let Some(before) = &before {
         for (folder, change) in folder_changes(before, &now, &changes) {
@@ -147,6 +147,14 @@ fn poll_files(
     // Freed here, without the lock of the ledger.
     drop((before, outside_before));
     Some(PolledChanges { files, through_links })
+}
+
+/// When a server may first have read a file (nanoseconds since the epoch): at the start of the oldest server that
+/// depends on it, or of the oldest one at all if no server has named it.
+fn read_since_ns(reaches: &[ServerReach], file: &Path) -> i128 {
+    let running = || reaches.iter().filter(|reach| reach.started_ns != 0);
+    let of_readers = running().filter(|reach| reach.places.contains(file)).map(|it| it.started_ns);
+    of_readers.min().or_else(|| running().map(|it| it.started_ns).min()).unwrap_or(i128::MAX)
 }
 
 async fn announce(engine: &Engine, project: &Project, poll: UnannouncedPoll) -> DiskEpoch {

@@ -62,7 +62,9 @@ pub(crate) fn stamp_outside(
     for file in before.files.keys().filter(is_lost) {
         files.entry(file.clone()).or_insert_with(|| stamp_source(file));
     }
-    let installations: BTreeSet<PathBuf> = walk.installations.iter().cloned().collect();
+    let counts = |path: &&PathBuf| project.watched_catalogue.is_restarted_by(path);
+    let installations: BTreeSet<PathBuf> =
+        walk.installations.iter().filter(counts).cloned().collect();
     for path in installations.union(&before.installations) {
         files.entry(path.clone()).or_insert_with(|| stamp_source(path));
     }

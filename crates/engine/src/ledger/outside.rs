@@ -16,7 +16,7 @@ pub(crate) struct OutsideStamps {
     pub(crate) watched: BTreeSet<PathBuf>,
     /// Links below the root to folders outside of it.
     pub(crate) links: BTreeSet<PathBuf>,
-    /// Folders of installed packages below the root, and the records of installations in them.
+    /// Folders `node_modules` below the root, their folders of scopes and the records of installations in them.
     pub(crate) installations: BTreeSet<PathBuf>,
     /// False if some files were not stamped.
     pub(crate) is_whole: bool,
@@ -35,12 +35,11 @@ impl OutsideStamps {
 }
 
 /// The changes from one poll to the next. A file of which no earlier stamp is known counts as
-/// changed if it changed after `started_ns`, the start of the oldest server: no server has read an
-/// earlier state.
+/// changed if it changed after `read_since_ns`, the time at which a server may first have read it.
 pub(crate) fn outside_changes(
     before: &OutsideStamps,
     now: &OutsideStamps,
-    started_ns: i128,
+    read_since_ns: &dyn Fn(&Path) -> i128,
 ) -> Vec<(PathBuf, DiskChange)> {
     let changed = now.files.iter().filter_map(|(file, stamp)| {
         // A new link is a new folder with files that may be old.
@@ -50,7 +49,9 @@ pub(crate) fn outside_changes(
             (Some(Some(_)), Some(_)) => DiskChange::Changed,
             (Some(None), Some(_)) => DiskChange::Created,
             (None, Some(_)) if is_watched() => DiskChange::Created,
-            (None, Some(stamp)) if stamp.is_modified_since(started_ns) => DiskChange::Changed,
+            (None, Some(stamp)) if stamp.is_modified_since(read_since_ns(file)) => {
+                DiskChange::Changed
+            }
             (None, Some(_)) => return None,
             (_, None) => DiskChange::Deleted,
         };
@@ -97,7 +98,7 @@ mod tests {
         remove("deleted");
         remove("lib/deleted");
         let mut now = stamps(folder, &["same", "edited", "deleted", "created", "lib/created"]);
-        let changes = outside_changes(&before, &now, i128::MAX);
+        let changes = outside_changes(&before, &now, &|_| i128::MAX);
         let expected = [
             ("created", DiskChange::Created),
             ("deleted", DiskChange::Deleted),
@@ -107,7 +108,7 @@ mod tests {
         ];
         assert_eq!(changes, expected.map(|(name, change)| (folder.join(name), change)));
         now.is_whole = false;
-        let changes = outside_changes(&before, &now, i128::MAX);
+        let changes = outside_changes(&before, &now, &|_| i128::MAX);
         assert!(
             changes.len() == 4 && changes.iter().all(|(file, _)| !file.ends_with("lib/deleted"))
         );
@@ -118,7 +119,8 @@ mod tests {
         let temp = tempfile::tempdir().expect("a folder");
         std::fs::write(temp.path().join("a"), "1").expect("the folder is ours");
         let now = stamps(temp.path(), &["a", "none"]);
-        let changes = |started_ns| outside_changes(&OutsideStamps::default(), &now, started_ns);
+        let changes =
+            |read_since_ns| outside_changes(&OutsideStamps::default(), &now, &|_| read_since_ns);
         let (read, gone) = (temp.path().join("a"), temp.path().join("none"));
         assert_eq!(changes(i128::MAX), [(gone.clone(), DiskChange::Deleted)]);
         assert_eq!(changes(0), [(read, DiskChange::Changed), (gone, DiskChange::Deleted)]);

@@ -39,8 +39,8 @@ pub struct NameWalk {
     pub package_links: Vec<PathBuf>,
     /// Links in folders `node_modules` to the folder of a link in `outside_folders`; their target is that link.
     pub twin_links: Vec<LinkedFolder>,
-    /// Folders `node_modules` below the root, but not the root's own, and the hidden files in them: package managers
-    /// record each installation in one.
+    /// Folders `node_modules` below the root, but not the root's own, with their folders of scopes and the hidden
+    /// files in them: package managers record each installation in one.
     pub installations: Vec<PathBuf>,
     /// True if the list is complete; otherwise there are more files than the limit.
     pub is_whole: bool,
@@ -179,8 +179,8 @@ enum ListedEntry {
     Link(PathBuf),
     /// A link in such a folder to a path below the root.
     PackageLink(PathBuf),
-    /// A hidden file in a folder `node_modules`.
-    InstallationRecord(PathBuf),
+    /// A hidden file in a folder `node_modules`, or a link of that name.
+    Installation(PathBuf),
 }
 
 /// How the entries of a folder are selected.
@@ -282,9 +282,7 @@ impl FolderListings {
                 Some(ListedEntry::File(path)) => running.names.push(path.clone()),
                 Some(ListedEntry::Link(link)) => running.links.push(link.clone()),
                 Some(ListedEntry::PackageLink(link)) => running.package_links.push(link.clone()),
-                Some(ListedEntry::InstallationRecord(record)) => {
-                    running.add_installation(record.clone());
-                }
+                Some(ListedEntry::Installation(path)) => running.add_installation(path.clone()),
                 Some(ListedEntry::Packages(below)) => {
                     let below = below.clone();
                     running.add_installation(below.clone());
@@ -428,7 +426,13 @@ impl<'w> RunningWalk<'w> {
             }
             self.entries_left -= 1;
             match kind {
-                FileType::Symlink => listing.entries.push(ListedEntry::Link(path)),
+                FileType::Symlink => {
+                    let is_installation = name == PACKAGES.as_bytes();
+                    let installation =
+                        is_installation.then(|| ListedEntry::Installation(path.clone()));
+                    listing.entries.extend(installation);
+                    listing.entries.push(ListedEntry::Link(path));
+                }
                 FileType::Directory if name == PACKAGES.as_bytes() => {
                     listing.entries.push(ListedEntry::Packages(path));
                 }
@@ -456,7 +460,7 @@ impl<'w> RunningWalk<'w> {
             return name.starts_with(b"@").then_some(ListedEntry::Packages(path));
         }
         if kind == FileType::RegularFile && name.starts_with(b".") {
-            return Some(ListedEntry::InstallationRecord(path));
+            return Some(ListedEntry::Installation(path));
         }
         if kind != FileType::Symlink {
             return None;
@@ -488,9 +492,7 @@ impl ListedEntry {
         };
         match self {
             Self::File(path) => path.as_str().as_bytes().to_vec(),
-            Self::Link(path) | Self::PackageLink(path) | Self::InstallationRecord(path) => {
-                below(path)
-            }
+            Self::Link(path) | Self::PackageLink(path) | Self::Installation(path) => below(path),
             Self::Folder(path) | Self::Packages(path) => {
                 let mut bytes = below(path);
                 bytes.push(b'/');

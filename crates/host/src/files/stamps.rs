@@ -170,7 +170,7 @@ fn stamp_all(
         vec![stamp_share(root, files, purpose)]
     } else {
         std::thread::scope(|scope| {
-            let shares = files.chunks(files.len().div_ceil(threads));
+            let shares = files.chunks(files.len().div_ceil(threads).max(SERIAL_STAMPS_MAX / 2));
             let threads: Vec<_> = shares
                 .map(|files| scope.spawn(move || stamp_share(root, files, purpose)))
                 .collect();

@@ -22,7 +22,7 @@ use self::requests::{PendingReply, QueuedRequest};
 use super::breaker::CrashBreaker;
 use super::checking_config::CheckingConfig;
 use super::go_workspace::{
-    changed_cgo_packages, is_go_manifest_changed, outside_modules, set_workspace_variable,
+    changed_cgo_files, is_go_manifest_changed, outside_modules, set_workspace_variable,
 };
 use super::log_buffer::LogBuffer;
 use super::process::{ProcessEvent, ServerProcess};
@@ -36,7 +36,7 @@ use moai_base::limits::{
 use moai_base::verdict::{Cause, Gap};
 use moai_lsp::jsonrpc::RpcMessage;
 use moai_lsp::registry::DiagnosticsMethod;
-use moai_lsp::session::{DiskChange, DocumentRequest, LspSession, ServerFolders};
+use moai_lsp::session::{DocumentRequest, LspSession, ServerFolders};
 
 pub(super) struct ServerActor {
     id: ActorId,
@@ -220,10 +220,14 @@ impl ServerActor {
         match request {
             ActorRequest::FilesChanged { changes, present } => {
                 let modules = is_go_manifest_changed(&changes).then(|| self.outside_modules());
-                let cgo_packages = self.changed_cgo_packages(&changes);
+                let is_gopls = self.choice.spec.diagnostics == DiagnosticsMethod::Gopls;
+                let root = self.context.root.clone();
                 let checking = CheckingConfig::of_server(&self.choice);
                 if let Some(running) = &mut self.running {
-                    let has_text = |file: &Path| running.session.has_document(file);
+                    let has_text = |file: &Path| {
+                        running.session.has_document(file)
+                            && present.iter().any(|now| now.path.under(&root) == file)
+                    };
                     let is_overlooked =
                         checking.is_some_and(|checking| checking.overlooks(&changes, has_text));
                     if let Some(modules) = modules {
@@ -233,7 +237,9 @@ impl ServerActor {
                     if is_overlooked {
                         running.session.reload_configuration();
                     }
-                    running.session.regenerate_cgo(&cgo_packages);
+                    if is_gopls {
+                        running.session.regenerate_cgo(&changed_cgo_files(&changes));
+                    }
                 }
                 // Queued requests hold texts from before the change, so the change is queued behind
                 // them, with their deadline: alone it would not justify starting a process.
@@ -356,6 +362,7 @@ impl ServerActor {
             load_time: Duration::ZERO,
             has_answered: false,
         });
+        self.reach.send_replace(ServerReach { started_ns, ..ServerReach::default() });
         Ok(())
     }
 
@@ -365,14 +372,6 @@ impl ServerActor {
             return BTreeSet::new();
         }
         outside_modules(&self.process_env(), &self.choice.workspace, &self.context.root)
-    }
-
-    /// A Go file of each package that gopls must load again, because its C sources changed.
-    fn changed_cgo_packages(&self, changes: &[(PathBuf, DiskChange)]) -> Vec<PathBuf> {
-        if self.choice.spec.diagnostics != DiagnosticsMethod::Gopls {
-            return Vec::new();
-        }
-        changed_cgo_packages(changes)
     }
 
     fn process_env(&self) -> BTreeMap<String, String> {

@@ -385,6 +385,7 @@ mod tests {
         assert!(overlooks("a/lib.py", DiskChange::Changed));
         assert!(!overlooks("a/open.py", DiskChange::Changed));
         assert!(!overlooks("src/lib.py", DiskChange::Created));
+        assert!(!overlooks("src/lib.py", DiskChange::Changed));
         assert!(!overlooks("a/lib.txt", DiskChange::Created));
     }
 }

@@ -59,23 +59,21 @@ pub(super) fn is_go_manifest_changed(changes: &[(PathBuf, DiskChange)]) -> bool 
 /// Extensions of the files next to a package's Go files that cgo reads (`go help packages`, and `go/build`).
 const C_EXTENSIONS: [&str; 9] = ["h", "hh", "hpp", "hxx", "c", "cc", "cpp", "cxx", "m"];
 
-/// A Go file of each cgo package whose C sources changed. Like the go command, it takes only files in the
+/// The cgo files of the packages whose C sources changed. Like the go command, it takes only files in the
 /// package's own folder for its sources (<https://pkg.go.dev/cmd/cgo>).
-pub(super) fn changed_cgo_packages(changes: &[(PathBuf, DiskChange)]) -> Vec<PathBuf> {
+pub(super) fn changed_cgo_files(changes: &[(PathBuf, DiskChange)]) -> Vec<PathBuf> {
     let is_c = |file: &Path| {
         file.extension().and_then(OsStr::to_str).is_some_and(|it| C_EXTENSIONS.contains(&it))
     };
     let c_files = changes.iter().map(|(file, _)| file).filter(|file| is_c(file));
     let folders: BTreeSet<&Path> = c_files.filter_map(|file| file.parent()).collect();
-    folders.into_iter().filter_map(cgo_file_in).collect()
-}
-
-fn cgo_file_in(folder: &Path) -> Option<PathBuf> {
-    let mut files = folder.read_dir().ok()?.flatten().map(|entry| entry.path());
-    files.find(|file| {
-        file.extension().is_some_and(|it| it == "go")
-            && read_bounded_text(file).is_some_and(|text| faults::imports_c(&text))
-    })
+    let entries = folders.into_iter().filter_map(|folder| folder.read_dir().ok());
+    let files = entries.flatten().flatten().map(|entry| entry.path());
+    let go_files = files.filter(|file| file.extension().is_some_and(|it| it == "go"));
+    // All of them, because build constraints may leave out some.
+    go_files
+        .filter(|file| read_bounded_text(file).is_some_and(|text| faults::imports_c(&text)))
+        .collect()
 }
 
 /// The value of `GOWORK`, else the nearest `go.work` of the folder and those above.
@@ -138,14 +136,16 @@ mod tests {
         let root = folder.path();
         write(root, "half/half.go", "package half\n\n// #include \"half.h\"\nimport \"C\"\n");
         write(root, "half/other.go", "package half\n");
+        write(root, "cut/cut.go", "package cut\n\nimport \"C\" //nolint\n");
         write(root, "plain/plain.go", "package plain\n\nconst C = \"C\"\n");
-        let packages = |names: &[&str]| {
+        let files = |names: &[&str]| {
             let change = |name: &&str| (root.join(name), DiskChange::Changed);
-            changed_cgo_packages(&names.iter().map(change).collect::<Vec<_>>())
+            changed_cgo_files(&names.iter().map(change).collect::<Vec<_>>())
         };
-        assert_eq!(packages(&["half/half.h", "half/a.c"]), [root.join("half/half.go")]);
+        assert_eq!(files(&["half/half.h", "half/a.c"]), [root.join("half/half.go")]);
+        assert_eq!(files(&["cut/cut.h"]), [root.join("cut/cut.go")]);
         let others = ["half/half.go", "half/a.txt", "plain/a.h", "a.h", "gone/a.h"];
-        assert!(packages(&others).is_empty());
+        assert!(files(&others).is_empty());
     }
 
     #[test]

@@ -80,7 +80,11 @@ pub fn go_replacements(text: &str) -> Vec<&str> {
 /// True if a Go file uses cgo: it imports the package "C".
 #[must_use]
 pub fn imports_c(text: &str) -> bool {
-    text.lines().any(|line| matches!(line.trim(), "import \"C\"" | "\"C\""))
+    text.lines().any(|line| {
+        let line = line.split("//").next().unwrap_or_default().trim();
+        let imported = line.strip_prefix("import").unwrap_or(line);
+        imported.trim_matches([' ', '\t', '(', ')', ';']) == "\"C\""
+    })
 }
 
 /// The entries of a directive: after it on the line, or in a block of lines.

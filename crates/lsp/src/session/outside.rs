@@ -25,7 +25,9 @@ pub struct OutsidePlaces {
 }
 
 impl OutsidePlaces {
-    fn contains(&self, file: &Path) -> bool {
+    /// True for such a file, or one in such a folder.
+    #[must_use]
+    pub fn contains(&self, file: &Path) -> bool {
         self.files.contains(file) || file.ancestors().any(|place| self.watched.contains(place))
     }
 }
@@ -242,10 +244,14 @@ impl LspSession {
             OutsideRestart::Names => has_other_names,
             OutsideRestart::Changes => true,
         };
-        // TypeScript does not search a package again for a file that appeared in it.
+        // TypeScript does not search a package again for a file that appeared in it, unless it has read it before.
+        let named = changes.iter().filter(|(_, change)| *change != DiskChange::Changed);
+        let known: BTreeSet<&Path> = named.filter_map(|(path, _)| path.parent()).collect();
         let package_folders = &self.project_lists.package_folders;
-        let has_other_package = changes.iter().any(|(path, _)| package_folders.contains(path));
-        if is_restarted || has_other_package {
+        let has_other_files = changes
+            .iter()
+            .any(|(path, _)| package_folders.contains(path) && !known.contains(path.as_path()));
+        if is_restarted || has_other_files {
             self.effects.push(SessionEffect::Outdated);
         }
     }

@@ -3,6 +3,8 @@
 //! when they are open. Observed with pyright 1.1.414; the wildcards are those of its
 //! `getWildcardRegexPattern`.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use moai_base::verdict::{Cause, Gap};
@@ -42,7 +44,10 @@ impl PyrightConfig {
     /// them.
     #[must_use]
     pub fn covers(&self, file: &str) -> bool {
-        let is_included = self.key("include").is_none() || self.names("include", file);
+        let is_included = match self.key("include") {
+            Some(_) => self.names("include", file),
+            None => self.layers.last().is_some_and(|own| Path::new(file).starts_with(&own.folder)),
+        };
         is_included && !self.names("exclude", file)
     }
 
