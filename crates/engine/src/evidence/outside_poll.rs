@@ -17,9 +17,8 @@ use moai_host::git;
 use moai_host::servers::ServerReach;
 
 /// Stamps the places that servers depend on, the installations of packages below the root, and the folders outside the
-/// root that links in it lead to. A linked
-/// folder with too many entries is one of data if git ignores the link, or if no program is among the entries that
-/// the walk visited; such folders are left out of this poll and of later ones.
+/// root that links in it lead to. A linked folder with too many entries is one of data if git ignores the link, or if
+/// no program is among the entries that the walk visited; such folders are left out of this poll and of later ones.
 pub(crate) fn stamp_outside(
     project: &Project,
     reaches: &[ServerReach],
@@ -98,9 +97,9 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
-    use super::*;
     use moai_host::files::LinkedFolder;
 
+    use super::*;
     use crate::test_project::TestProject;
 
     /// A link in the root to a folder outside of it, with these empty files.
