@@ -113,6 +113,30 @@ fn without_the_flags_of_the_build_nothing_is_clean() {
     expect(&sandbox, "main.cpp", 1);
 }
 
+/// A compiler fails without such a file; clangd reports nothing.
+#[test]
+fn a_file_that_the_flags_include_must_exist() {
+    let sandbox = project_in(&["cpp"]);
+    sandbox.write("main.cpp", "int width = 1;\n");
+    let write_flags = |flags: &str| {
+        let command = format!("c++ {flags} -c main.cpp");
+        let entry = serde_json::json!({
+            "directory": sandbox.root(), "file": "main.cpp", "command": command,
+        });
+        sandbox.write("compile_commands.json", &serde_json::json!([entry]).to_string());
+    };
+    write_flags("-include cstddef");
+    expect(&sandbox, "main.cpp", 0);
+    write_flags("-Iinc -include pre.h");
+    expect(&sandbox, "main.cpp", 4);
+    sandbox.write("inc/pre.h", "int length();\n");
+    expect(&sandbox, "main.cpp", 0);
+    sandbox.write("inc/pre.h", "int *width();\n");
+    expect(&sandbox, "main.cpp", 1);
+    std::fs::remove_file(sandbox.path("inc/pre.h")).expect("the file is ours");
+    expect(&sandbox, "main.cpp", 4);
+}
+
 /// A file that is right without the macro of the build and wrong with it, and its exit codes where
 /// clangd finds, or does not find, the flags that a database in this place gives it.
 fn check_database(config: &str, database: &str, code: i32) {

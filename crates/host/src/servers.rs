@@ -9,6 +9,7 @@ mod clangd_config;
 pub mod compile_database;
 mod eviction;
 mod fault_facts;
+mod forced_includes;
 mod go_workspace;
 pub mod install;
 mod installed_packages;

@@ -47,7 +47,7 @@ pub struct FaultFacts {
 }
 
 /// Where clangd gets the compiler flags of a C or C++ file from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum CompileFlags {
     /// No source: macros and search paths of the build are unknown.
     #[default]
@@ -60,6 +60,9 @@ pub enum CompileFlags {
     Fixed,
     /// From the compilation database.
     Database,
+    /// From the database or `compile_flags.txt`; they include this file before the source, and it does not
+    /// exist. A compiler fails; clangd reports nothing.
+    WithMissingFile(String),
 }
 
 impl FaultFacts {

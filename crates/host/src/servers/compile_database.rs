@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 use super::clangd_config::{ClangdConfig, DatabasePlace};
 use super::fault_facts::read_bounded_text;
+use super::forced_includes::{self, KeptFlags};
 use super::resolve::ResolvedServer;
 use super::{ServerContext, clangd_config};
 use crate::files::read_regular;
@@ -42,8 +42,10 @@ pub(super) type CompileEntries = Option<Vec<CompileEntry>>;
 pub(super) struct CompileEntry {
     directory: PathBuf,
     file: PathBuf,
-    command: Option<IgnoredAny>,
-    arguments: Option<IgnoredAny>,
+    #[serde(default, deserialize_with = "forced_includes::read_command")]
+    command: Option<KeptFlags>,
+    #[serde(default, deserialize_with = "forced_includes::read_arguments")]
+    arguments: Option<KeptFlags>,
 }
 
 impl DatabaseSearch {
@@ -124,20 +126,35 @@ fn flags_in_folder(context: &ServerContext, folder: &Path, file: &Path) -> Optio
             return Some(flags_from_entries(entries.as_deref(), file));
         }
     }
-    folder.join("compile_flags.txt").is_file().then_some(CompileFlags::Fixed)
+    let fixed = folder.join("compile_flags.txt");
+    if !fixed.is_file() {
+        return None;
+    }
+    let lines = read_bounded_text(&fixed).unwrap_or_default();
+    let flags = KeptFlags::of_arguments(lines.lines().map(|line| line.trim().to_owned()).collect());
+    Some(flags.missing_include(folder).map_or(CompileFlags::Fixed, CompileFlags::WithMissingFile))
 }
 
 /// The flags of a file that is not listed are guessed from a file with a similar name, which is
-/// right only for headers. A database that cannot be read lists nothing.
+/// right only for headers. A database that cannot be read lists nothing. clangd takes the first entry of a file.
 fn flags_from_entries(entries: Option<&[CompileEntry]>, file: &Path) -> CompileFlags {
     let entries = entries.unwrap_or_default();
     let extension = file.extension().and_then(|it| it.to_str()).unwrap_or_default();
-    let has_flags = if HEADER_EXTENSIONS.contains(&extension) {
-        !entries.is_empty()
-    } else {
-        entries.iter().any(|entry| is_entry_of(entry, file))
+    if HEADER_EXTENSIONS.contains(&extension) && !entries.is_empty() {
+        return CompileFlags::Database;
+    }
+    let Some(entry) = entries.iter().find(|entry| is_entry_of(entry, file)) else {
+        return CompileFlags::OfAnotherFile;
     };
-    if has_flags { CompileFlags::Database } else { CompileFlags::OfAnotherFile }
+    let missing = entry.flags().and_then(|flags| flags.missing_include(&entry.directory));
+    missing.map_or(CompileFlags::Database, CompileFlags::WithMissingFile)
+}
+
+impl CompileEntry {
+    /// clangd prefers `arguments`.
+    fn flags(&self) -> Option<&KeptFlags> {
+        self.arguments.as_ref().or(self.command.as_ref())
+    }
 }
 
 fn is_entry_of(entry: &CompileEntry, file: &Path) -> bool {
@@ -164,8 +181,7 @@ impl ServerContext {
 fn read_entries(database: &Path) -> CompileEntries {
     let bytes = read_regular(database, COMPILE_DATABASE_BYTES_MAX).ok()?;
     let entries: Vec<CompileEntry> = serde_json::from_slice(&bytes).ok()?;
-    let is_complete =
-        entries.iter().all(|entry| entry.command.is_some() || entry.arguments.is_some());
+    let is_complete = entries.iter().all(|entry| entry.flags().is_some());
     is_complete.then_some(entries)
 }
 
@@ -224,6 +240,25 @@ mod tests {
                 assert_eq!(flags(root, name), CompileFlags::OfAnotherFile, "{name} {unread}");
             }
         }
+    }
+
+    #[test]
+    fn flags_that_include_a_missing_file_are_incomplete() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        let missing = CompileFlags::WithMissingFile("./pre.h".to_owned());
+        write(root, "a.c", "");
+        write(root, "compile_flags.txt", "-Wall\n-include\n./pre.h\n");
+        assert_eq!(flags(root, "a.c"), missing);
+        let entry = format!(
+            r#"[{{"directory": {root:?}, "file": "a.c", "command": "c -include ./pre.h"}}]"#
+        );
+        write(root, "compile_commands.json", &entry);
+        assert_eq!(flags(root, "a.c"), missing);
+        write(root, "pre.h", "");
+        assert_eq!(flags(root, "a.c"), CompileFlags::Database);
+        std::fs::remove_file(root.join("compile_commands.json")).expect("the file is ours");
+        assert_eq!(flags(root, "a.c"), CompileFlags::Fixed);
     }
 
     #[test]

@@ -164,7 +164,7 @@ const UNDECLARED_CODES: [&str; 5] = [
 ];
 
 pub(super) fn cpp_fault(facts: &FaultFacts, found: &[Finding]) -> Option<ProjectFault> {
-    let detail = match facts.compile_flags {
+    let detail = match &facts.compile_flags {
         CompileFlags::Fixed | CompileFlags::Database => return None,
         CompileFlags::OfAnotherFile => {
             let detail = "compile_commands.json does not list the file, so its flags are unknown";
@@ -175,6 +175,10 @@ pub(super) fn cpp_fault(facts: &FaultFacts, found: &[Finding]) -> Option<Project
             let detail = "clangd's configuration has conditions, so the file's flags are uncertain";
             let remedy = "name CompilationDatabase once and without If";
             return Some(ProjectFault::new(detail, remedy, []));
+        }
+        CompileFlags::WithMissingFile(name) => {
+            let detail = format!("the file's flags include {name}, which does not exist");
+            return Some(ProjectFault::new(&detail, "run the build's configuration step", []));
         }
         CompileFlags::Unknown => "flags and headers are unknown: there is no compile_commands.json",
     };

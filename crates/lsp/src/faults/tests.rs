@@ -304,6 +304,11 @@ fn headers_without_compile_commands_are_one_gap() {
     let conditional =
         FaultFacts { compile_flags: CompileFlags::Conditional, ..FaultFacts::default() };
     check("cpp", "", &conditional, found, all, "clangd's configuration has conditions");
+    let incomplete = FaultFacts {
+        compile_flags: CompileFlags::WithMissingFile("pre.h".to_owned()),
+        ..FaultFacts::default()
+    };
+    check("cpp", "", &incomplete, &[], &[], "the file's flags include pre.h, which does not exist");
 }
 
 #[test]
