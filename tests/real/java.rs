@@ -1,5 +1,7 @@
 //! Eclipse's Java server: slow to start, and then its results follow the edits and the disk.
 
+use std::process::Command;
+
 use serde_json::Value;
 
 use crate::servers::{findings, project_of, report, sensor};
@@ -12,12 +14,40 @@ const MAIN: &str = "package app;\n\nclass Main {\n    int run() {\n        retur
 fn java() -> Sandbox {
     let sandbox = project_of("java", SERVER);
     sandbox.write(".project", "<projectDescription><name>sample</name><buildSpec><buildCommand><name>org.eclipse.jdt.core.javabuilder</name></buildCommand></buildSpec><natures><nature>org.eclipse.jdt.core.javanature</nature></natures></projectDescription>\n");
-    sandbox.write(".classpath", "<classpath><classpathentry kind=\"src\" path=\"src\"/><classpathentry kind=\"con\" path=\"org.eclipse.jdt.launching.JRE_CONTAINER\"/><classpathentry kind=\"output\" path=\"bin\"/></classpath>\n");
-    sandbox.write(".gitignore", "bin/\n");
+    write_classpath(&sandbox, &[("src", "src")]);
+    sandbox.write(".gitignore", "bin/\nlib/\n");
     sandbox.write("src/app/Lib.java", LIB);
     sandbox.write("src/app/Main.java", MAIN);
     sandbox.commit();
     sandbox
+}
+
+/// Entries are their kinds and paths.
+fn write_classpath(sandbox: &Sandbox, entries: &[(&str, &str)]) {
+    let mut text = "<classpath>".to_owned();
+    for (kind, path) in entries {
+        text.push_str(&format!("<classpathentry kind=\"{kind}\" path=\"{path}\"/>"));
+    }
+    text.push_str(
+        "<classpathentry kind=\"con\" path=\"org.eclipse.jdt.launching.JRE_CONTAINER\"/>",
+    );
+    text.push_str("<classpathentry kind=\"output\" path=\"bin\"/></classpath>\n");
+    sandbox.write(".classpath", &text);
+}
+
+/// Writes `lib/dep.jar` with a class whose method has this result.
+fn write_jar(sandbox: &Sandbox, result: &str, value: &str) {
+    let text = format!(
+        "package dep;\npublic class Dep {{ public static {result} made() {{ return {value}; }} }}\n"
+    );
+    sandbox.write("lib/classes/dep/Dep.java", &text);
+    let folder = sandbox.path("lib/classes");
+    for (program, args) in
+        [("javac", &["dep/Dep.java"][..]), ("jar", &["cf", "../dep.jar", "dep/Dep.class"][..])]
+    {
+        let status = Command::new(program).args(args).current_dir(&folder).status();
+        assert!(status.expect("a JDK is installed").success(), "{program}");
+    }
 }
 
 fn check(sandbox: &Sandbox, paths: &[&str], code: i32) -> Value {
@@ -74,4 +104,31 @@ fn its_word_follows_the_edits_and_the_disk() {
         sensor(&outside, SERVER)["reason"].to_string().contains("source folder"),
         "{outside:#}"
     );
+}
+
+#[test]
+fn a_changed_jar_or_classpath_counts_at_once() {
+    let sandbox = java();
+    write_jar(&sandbox, "int", "1");
+    write_classpath(&sandbox, &[("src", "src"), ("lib", "lib/dep.jar")]);
+    let user =
+        "package app;\n\nclass User {\n    int it = dep.Dep.made();\n    made.Made other;\n}\n";
+    sandbox.write("src/app/User.java", user);
+    sandbox.write("made/made/Made.java", "package made;\n\npublic class Made {}\n");
+    let file = "src/app/User.java";
+    let at = |line: u64| (file.to_owned(), line);
+    assert_eq!(lines(&check(&sandbox, &[file], 1)), [at(4)], "not in the classpath");
+    write_classpath(&sandbox, &[("src", "src"), ("src", "made"), ("lib", "lib/dep.jar")]);
+    check(&sandbox, &[file], 0);
+    write_jar(&sandbox, "String", "\"\"");
+    assert_eq!(lines(&check(&sandbox, &[file], 1)), [at(3)]);
+    write_jar(&sandbox, "int", "1");
+    check(&sandbox, &[file], 0);
+    std::fs::remove_file(sandbox.path("lib/dep.jar")).expect("the file is ours");
+    let missing: Vec<_> = findings(&check(&sandbox, &[file], 1), SERVER);
+    assert!(missing.iter().any(|(path, _, line)| path == file && *line == 3), "{missing:?}");
+    write_jar(&sandbox, "int", "1");
+    check(&sandbox, &[file], 0);
+    write_classpath(&sandbox, &[("src", "src"), ("lib", "lib/dep.jar")]);
+    assert_eq!(lines(&check(&sandbox, &[file], 1)), [at(4)]);
 }

@@ -252,8 +252,8 @@ impl Project {
         catalogue.language_of(path).is_some()
             || self.rules.handles(path)
             || catalogue.is_marker(name)
-            // Configuration of TypeScript and pyright, and modules that are data.
-            || path.extension().as_deref() == Some("json")
+            // JSON files are also bases of configurations.
+            || path.extension().is_some_and(|extension| catalogue.is_data(&extension))
     }
 }
 

@@ -129,7 +129,7 @@ pub struct ServerSpec {
     /// in `node_modules`. Names in `node_modules` apply in every folder of the root.
     #[serde(default)]
     pub restart_on: Vec<String>,
-    /// Extensions of files in other languages that programs import as modules.
+    /// Extensions of files in other languages that programs import: modules of data, libraries.
     #[serde(default)]
     pub data_extensions: Vec<String>,
     /// Other programs that must be on PATH for its findings to count.
@@ -446,6 +446,12 @@ impl Catalogue {
             }
             _ => one == other,
         }
+    }
+
+    /// True if a server reads files of this extension as data.
+    #[must_use]
+    pub fn is_data(&self, extension: &str) -> bool {
+        self.data_readers(extension).next().is_some()
     }
 
     /// The servers that read files of this extension as data.
