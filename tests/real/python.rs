@@ -141,6 +141,40 @@ fn a_package_installed_in_place_counts_again_when_its_folder_is_back() {
     }
 }
 
+/// The configuration, not the interpreter, names the environment whose packages count.
+fn a_package_in_a_configured_environment_counts(server: &str) {
+    let sandbox = project_of("python", server);
+    let environment = virtual_environment(&sandbox, "configured");
+    let pyright = serde_json::json!({"venvPath": sandbox.base(), "venv": "configured"});
+    sandbox.write("pyrightconfig.json", &pyright.to_string());
+    sandbox.write("ty.toml", &format!("[environment]\npython = {environment:?}\n"));
+    sandbox.write("app.py", "import thing\n\nsize: int = thing.SIZE\n");
+    let source = sandbox.base().join("thing/src");
+    write_file(&source.join("thing.py"), "SIZE: int = 3\n");
+    let check = |code| report(&sandbox.run(&["check", "--all", "--json"]), code);
+    check(1);
+    let list = site_packages(&environment).join("__editable__.thing.pth");
+    write_file(&list, &format!("{}\n", source.display()));
+    check(0);
+    fs::remove_file(&list).expect("the file is ours");
+    check(1);
+}
+
+#[test]
+fn pyright_follows_packages_in_a_configured_environment() {
+    a_package_in_a_configured_environment_counts("pyright");
+}
+
+#[test]
+fn basedpyright_follows_packages_in_a_configured_environment() {
+    a_package_in_a_configured_environment_counts("basedpyright");
+}
+
+#[test]
+fn ty_follows_packages_in_a_configured_environment() {
+    a_package_in_a_configured_environment_counts("ty");
+}
+
 /// A new package shadows a module of the same name, and a new folder is a package without `__init__.py`.
 fn new_folders_are_packages(server: &str) {
     let sandbox = project_of("python", server);

@@ -122,7 +122,8 @@ pub struct ServerSpec {
     #[serde(default)]
     pub workspace_markers: Vec<String>,
     /// Files and folders of the root that it reads only once: it is restarted when one changes.
-    /// `${python}` stands for the packages of the project's interpreter, `${compile_database}` for
+    /// `${python}` stands for the packages of the project's interpreter, `${pyright_environment}` and
+    /// `${ty_environment}` for those of the environment that the configuration names, `${compile_database}` for
     /// the database in another folder that clangd's arguments or configuration name, `${go_settings}`
     /// for the file of `go env -w`, `${config_bases}` for the bases of pyright's configuration,
     /// `${src_folder}` for whether the workspace has a folder `src`, `${npm_scopes}` for the folders of scopes

@@ -156,6 +156,24 @@ fn pyright_config(workspace: &Path, markers: &[String]) -> Option<PyrightConfig>
     })
 }
 
+/// The folder of the virtual environment that the configuration of pyright in a workspace names.
+pub(super) fn pyright_environment(workspace: &Path, markers: &[String]) -> Option<PathBuf> {
+    pyright_config(workspace, markers)?.environment()
+}
+
+/// The folder of the virtual environment that the configuration of ty names: it may name the interpreter in it.
+/// `ty.toml` takes precedence over `pyproject.toml`. Source: <https://docs.astral.sh/ty/reference/configuration/>.
+pub(super) fn ty_environment(workspace: &Path) -> Option<PathBuf> {
+    let own = workspace.join("ty.toml");
+    let keys = if own.is_file() {
+        read_keys(&own, "environment")
+    } else {
+        read_keys(&workspace.join("pyproject.toml"), "tool.ty.environment")
+    };
+    let named = workspace.join(keys?["python"].as_str()?);
+    if named.is_file() { named.parent()?.parent().map(Path::to_path_buf) } else { Some(named) }
+}
+
 /// Adds the bases of a configuration, then itself; nothing if it is not there.
 fn add_layers(config: &Path, table: &str, layers: &mut Vec<PyrightLayer>) {
     for PyrightFile { path, keys } in pyright_chain(config, table).into_iter().rev() {
@@ -335,6 +353,27 @@ mod tests {
         assert_eq!(gap(&[table, json], "src/gen/a.py", ""), "", "the other file is not read");
         let base = ("conf/base.json", "{\"ignore\": [\"../src\"]}");
         assert_eq!(gap(&[json, base], "src/a.py", ""), ignored("pyrightconfig.json"));
+    }
+
+    #[test]
+    fn configurations_name_an_environment() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        let write = |name: &str, text: &str| std::fs::write(root.join(name), text).expect("ours");
+        let pyright = || pyright_environment(root, &["pyrightconfig.json".to_owned()]);
+        std::fs::create_dir_all(root.join("envs/one/bin")).expect("ours");
+        write("envs/one/bin/python", "");
+        write("base.json", r#"{"venvPath": "envs", "venv": "two"}"#);
+        write("pyrightconfig.json", r#"{"extends": "base.json", "venv": "one"}"#);
+        assert_eq!(pyright(), Some(root.join("envs/one")));
+        write("pyrightconfig.json", r#"{"venv": "one"}"#);
+        assert_eq!(pyright(), None);
+        write("pyproject.toml", "[tool.ty.environment]\npython = \"envs/one\"\n");
+        assert_eq!(ty_environment(root), Some(root.join("envs/one")));
+        write("pyproject.toml", "[tool.ty.environment]\npython = \"envs/one/bin/python\"\n");
+        assert_eq!(ty_environment(root), Some(root.join("envs/one")));
+        write("ty.toml", "[rules]\n");
+        assert_eq!(ty_environment(root), None);
     }
 
     #[test]

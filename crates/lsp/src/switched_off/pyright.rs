@@ -3,7 +3,7 @@
 //! when they are open. Observed with pyright 1.1.414; the wildcards are those of its
 //! `getWildcardRegexPattern`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -32,6 +32,15 @@ impl PyrightConfig {
     fn key(&self, name: &str) -> Option<(&str, &Value)> {
         let layer = self.layers.iter().rev().find(|layer| layer.keys.get(name).is_some())?;
         Some((layer.folder.as_str(), &layer.keys[name]))
+    }
+
+    /// The folder of the virtual environment that the configuration names. Its packages take precedence over those
+    /// of the interpreter in the settings. Source: <https://microsoft.github.io/pyright/#/configuration>.
+    #[must_use]
+    pub fn environment(&self) -> Option<PathBuf> {
+        let (_, name) = self.key("venv")?;
+        let (folder, place) = self.key("venvPath")?;
+        Some(Path::new(folder).join(place.as_str()?).join(name.as_str()?))
     }
 
     fn names(&self, key: &str, file: &str) -> bool {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::program::{is_of_project, is_program};
 use crate::servers::ServerContext;
-use crate::servers::checking_config::pyright_bases;
+use crate::servers::checking_config::{pyright_bases, pyright_environment, ty_environment};
 use crate::servers::compile_database::DatabaseSearch;
 use crate::servers::go_workspace;
 use crate::servers::installed_packages::InstalledPackages;
@@ -26,6 +26,14 @@ pub(super) fn read_once(
                 let digest =
                     context.facts.packages.get_or_init(|| packages.digest(&site_packages(context)));
                 states.push(digest.to_string());
+            }
+            "${pyright_environment}" => {
+                let environment = pyright_environment(workspace, &spec.workspace_markers);
+                states.push(environment_state(environment.as_deref(), packages));
+            }
+            "${ty_environment}" => {
+                let environment = ty_environment(workspace);
+                states.push(environment_state(environment.as_deref(), packages));
             }
             "${compile_database}" => {
                 let files = DatabaseSearch::new(context, spec, workspace).distant_files(workspace);
@@ -99,9 +107,19 @@ fn find_python(context: &ServerContext) -> PythonInterpreter {
 
 /// The interpreter's folders of installed packages.
 fn site_packages(context: &ServerContext) -> Vec<PathBuf> {
-    let libraries = python_interpreter(context)
-        .and_then(|python| Some(python.parent()?.parent()?.join("lib")))
-        .and_then(|library| std::fs::read_dir(library).ok());
+    let environment = python_interpreter(context).and_then(|python| python.parent()?.parent());
+    environment.map(site_packages_in).unwrap_or_default()
+}
+
+/// A text that changes with the packages of an environment.
+fn environment_state(environment: Option<&Path>, packages: &InstalledPackages) -> String {
+    let sites = environment.map(site_packages_in).unwrap_or_default();
+    packages.digest(&sites).to_string()
+}
+
+/// An environment's folders of installed packages.
+fn site_packages_in(environment: &Path) -> Vec<PathBuf> {
+    let libraries = std::fs::read_dir(environment.join("lib"));
     let pythons = libraries.into_iter().flatten().flatten().map(|entry| entry.path());
     let mut sites: Vec<PathBuf> = pythons
         .filter(|path| {
