@@ -89,6 +89,8 @@ struct RequestFacts {
     python: OnceLock<resolve::PythonInterpreter>,
     /// Digest of the installed packages; computing it means looking at all their folders.
     packages: OnceLock<u64>,
+    /// The first environment that a configuration names, and the digest of its packages.
+    configured_packages: OnceLock<(PathBuf, u64)>,
     /// The first compilation database that was needed.
     compile_database: OnceLock<(PathBuf, Arc<compile_database::CompileEntries>)>,
     /// The programs of each server, by its id.

@@ -130,7 +130,7 @@ pub struct ServerSpec {
     /// in `node_modules`. Names in `node_modules` apply in every folder of the root.
     #[serde(default)]
     pub restart_on: Vec<String>,
-    /// Extensions of files in other languages that programs import: modules of data, libraries.
+    /// Extensions of the data files and libraries that programs import.
     #[serde(default)]
     pub data_extensions: Vec<String>,
     /// Other programs that must be on PATH for its findings to count.

@@ -384,7 +384,10 @@ pub(crate) fn partial_knowledge(project: &Project, target: &QueryTarget) -> Opti
     let file = target.snapshot.path.under(&project.root);
     let detail = match search.compile_flags(&project.workspace, &file) {
         CompileFlags::Database => return None,
-        CompileFlags::WithMissingFile(_) => "the file's flags include a file that does not exist",
+        CompileFlags::WithMissingFile(name) => {
+            let detail = format!("the file's flags include {name}, which does not exist");
+            return Some(Gap::new(Cause::ProjectFault, detail));
+        }
         CompileFlags::OfAnotherFile => "compile_commands.json does not list the file",
         CompileFlags::Conditional => "clangd's configuration chooses the database by conditions",
         CompileFlags::Fixed | CompileFlags::Unknown => {

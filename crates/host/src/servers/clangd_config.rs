@@ -22,6 +22,8 @@ pub(super) struct ClangdConfig {
     pub(super) place: Option<DatabasePlace>,
     /// True if `CompileFlags.Add` applies to every file.
     pub(super) adds_flags: bool,
+    /// True if `CompileFlags.Add` or `CompileFlags.Remove` may apply to a file.
+    pub(super) may_change_flags: bool,
 }
 
 const DATABASE_KEY: &str = "CompilationDatabase";
@@ -34,6 +36,7 @@ impl ClangdConfig {
         let section = compile_flags_section(&lines);
         let mentions = lines.concat().matches(DATABASE_KEY).count();
         let adds_flags = !has_condition && section.contains("Add:");
+        let may_change_flags = section.contains("Add:") || section.contains("Remove:");
         let place = match database_value(&section) {
             None if mentions == 0 => None,
             Some(value) if mentions == 1 && !has_condition => Some(match value {
@@ -43,7 +46,7 @@ impl ClangdConfig {
             }),
             _ => Some(DatabasePlace::Uncertain),
         };
-        Self { place, adds_flags }
+        Self { place, adds_flags, may_change_flags }
     }
 }
 
@@ -133,8 +136,17 @@ mod tests {
                 false,
             ),
         ] {
-            let expected = ClangdConfig { place, adds_flags };
-            assert_eq!(ClangdConfig::parse(text, Path::new("/project")), expected, "{text}");
+            let config = ClangdConfig::parse(text, Path::new("/project"));
+            assert_eq!((config.place, config.adds_flags), (place, adds_flags), "{text}");
+        }
+        for (text, may_change_flags) in [
+            ("Diagnostics:\n  ClangTidy:\n    Add: [x]\n", false),
+            ("CompileFlags: {CompilationDatabase: out}\n", false),
+            ("CompileFlags: {Remove: [-include]}\n", true),
+            ("If: {PathMatch: x}\nCompileFlags:\n  Add: [-Iinc]\n", true),
+        ] {
+            let config = ClangdConfig::parse(text, Path::new("/project"));
+            assert_eq!(config.may_change_flags, may_change_flags, "{text}");
         }
     }
 

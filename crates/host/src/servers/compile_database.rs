@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::clangd_config::{ClangdConfig, DatabasePlace};
 use super::fault_facts::read_bounded_text;
-use super::forced_includes::{self, KeptFlags};
+use super::forced_includes::{self, IncludeSettings, KeptFlags};
 use super::resolve::ResolvedServer;
 use super::{ServerContext, clangd_config};
 use crate::files::read_regular;
@@ -21,6 +21,9 @@ use moai_lsp::registry::ServerSpec;
 
 /// Extensions of files that no database lists, because they are not compiled by themselves.
 const HEADER_EXTENSIONS: [&str; 4] = ["h", "hh", "hpp", "hxx"];
+
+/// Variables with folders of headers.
+const HEADER_VARIABLES: [&str; 3] = ["CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"];
 
 const DATABASE_NAMES: [&str; 2] = ["compile_commands.json", "build/compile_commands.json"];
 
@@ -32,6 +35,8 @@ pub struct DatabaseSearch {
     user_config: Option<PathBuf>,
     /// True if no configuration is read (`--enable-config=0`).
     ignores_config: bool,
+    /// True if clangd searches headers in folders that the environment or a compiler (`--query-driver`) names.
+    has_other_header_folders: bool,
 }
 
 /// The entries of a compilation database; `None` if it cannot be read.
@@ -65,6 +70,8 @@ impl DatabaseSearch {
             fixed_folder: fixed.map(|folder| workspace.join(folder)),
             user_config: clangd_config::user_config_path(&context.env),
             ignores_config: config.is_some_and(|it| ["0", "false", "FALSE"].contains(&it)),
+            has_other_header_folders: clangd_config::option_value(&args, "query-driver").is_some()
+                || HEADER_VARIABLES.iter().any(|name| context.env.contains_key(*name)),
         }
     }
 
@@ -74,13 +81,18 @@ impl DatabaseSearch {
         let configs = self.configs(file);
         let configured = configs.iter().find_map(|config| config.place.clone());
         let fixed = self.fixed_folder.clone().map(DatabasePlace::Folder);
+        let includes = IncludeSettings {
+            changes_flags: configs.iter().any(|config| config.may_change_flags),
+            has_other_folders: self.has_other_header_folders,
+        };
         let flags = match fixed.or(configured).unwrap_or(DatabasePlace::Ancestors) {
             DatabasePlace::Uncertain => return CompileFlags::Conditional,
             DatabasePlace::Nowhere => None,
-            DatabasePlace::Folder(folder) => flags_in_folder(context, &folder, file),
-            DatabasePlace::Ancestors => {
-                file.ancestors().skip(1).find_map(|folder| flags_in_folder(context, folder, file))
-            }
+            DatabasePlace::Folder(folder) => flags_in_folder(context, &folder, file, includes),
+            DatabasePlace::Ancestors => file
+                .ancestors()
+                .skip(1)
+                .find_map(|folder| flags_in_folder(context, folder, file, includes)),
         };
         match flags {
             Some(flags) => flags,
@@ -118,35 +130,47 @@ impl DatabaseSearch {
     }
 }
 
-fn flags_in_folder(context: &ServerContext, folder: &Path, file: &Path) -> Option<CompileFlags> {
+fn flags_in_folder(
+    context: &ServerContext,
+    folder: &Path,
+    file: &Path,
+    includes: IncludeSettings,
+) -> Option<CompileFlags> {
     for name in DATABASE_NAMES {
         let database = folder.join(name);
         if database.is_file() {
             let entries = context.compile_entries(&database);
-            return Some(flags_from_entries(entries.as_deref(), file));
+            let place = database.parent().unwrap_or(folder);
+            return Some(flags_from_entries(entries.as_deref(), place, file, includes));
         }
     }
     let fixed = folder.join("compile_flags.txt");
     if !fixed.is_file() {
         return None;
     }
-    let lines = read_bounded_text(&fixed).unwrap_or_default();
-    let flags = KeptFlags::of_arguments(lines.lines().map(|line| line.trim().to_owned()).collect());
-    Some(flags.missing_include(folder).map_or(CompileFlags::Fixed, CompileFlags::WithMissingFile))
+    let text = read_bounded_text(&fixed).unwrap_or_default();
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let flags = KeptFlags::of_arguments(lines.map(str::to_owned).collect());
+    let missing = flags.missing_include(folder, includes);
+    Some(missing.map_or(CompileFlags::Fixed, CompileFlags::WithMissingFile))
 }
 
 /// The flags of a file that is not listed are guessed from a file with a similar name, which is
 /// right only for headers. A database that cannot be read lists nothing. clangd takes the first entry of a file.
-fn flags_from_entries(entries: Option<&[CompileEntry]>, file: &Path) -> CompileFlags {
+fn flags_from_entries(
+    entries: Option<&[CompileEntry]>,
+    place: &Path,
+    file: &Path,
+    includes: IncludeSettings,
+) -> CompileFlags {
     let entries = entries.unwrap_or_default();
     let extension = file.extension().and_then(|it| it.to_str()).unwrap_or_default();
-    if HEADER_EXTENSIONS.contains(&extension) && !entries.is_empty() {
-        return CompileFlags::Database;
-    }
     let Some(entry) = entries.iter().find(|entry| is_entry_of(entry, file)) else {
-        return CompileFlags::OfAnotherFile;
+        let is_guessed_right = HEADER_EXTENSIONS.contains(&extension) && !entries.is_empty();
+        return if is_guessed_right { CompileFlags::Database } else { CompileFlags::OfAnotherFile };
     };
-    let missing = entry.flags().and_then(|flags| flags.missing_include(&entry.directory));
+    let directory = place.join(&entry.directory);
+    let missing = entry.flags().and_then(|flags| flags.missing_include(&directory, includes));
     missing.map_or(CompileFlags::Database, CompileFlags::WithMissingFile)
 }
 
@@ -255,6 +279,9 @@ mod tests {
         );
         write(root, "compile_commands.json", &entry);
         assert_eq!(flags(root, "a.c"), missing);
+        write(root, ".clangd", "CompileFlags: {Remove: [-include]}\n");
+        assert_eq!(flags(root, "a.c"), CompileFlags::Database, "the flags are others");
+        std::fs::remove_file(root.join(".clangd")).expect("the file is ours");
         write(root, "pre.h", "");
         assert_eq!(flags(root, "a.c"), CompileFlags::Database);
         std::fs::remove_file(root.join("compile_commands.json")).expect("the file is ours");

@@ -7,10 +7,25 @@ use std::path::{Path, PathBuf};
 
 use serde::de::{Deserialize, Deserializer};
 
-/// The flags of an entry of a compilation database, kept only if they include a file, because a large database
+/// The flags of an entry of a compilation database, kept only if they may include a file, because a large database
 /// has thousands of entries.
-#[derive(Debug, Default)]
-pub(super) struct KeptFlags(Vec<String>);
+#[derive(Debug)]
+pub(super) enum KeptFlags {
+    /// No included file.
+    Plain,
+    /// A command line for a POSIX shell.
+    Command(String),
+    Arguments(Vec<String>),
+}
+
+/// What else decides which included files clangd finds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct IncludeSettings {
+    /// True if clangd's configuration adds or removes flags.
+    pub(super) changes_flags: bool,
+    /// True if folders of headers come from the environment or from the compiler itself.
+    pub(super) has_other_folders: bool,
+}
 
 /// Options that name an included file, in its own argument or in the same one. Longer spellings come first.
 const INCLUDE_OPTIONS: [&str; 6] =
@@ -19,79 +34,86 @@ const INCLUDE_OPTIONS: [&str; 6] =
 /// Options that begin like one of [`INCLUDE_OPTIONS`] and name no included file.
 const OTHER_OPTIONS: [&str; 3] = ["-include-pch", "--include-directory", "--include-with-prefix"];
 
-/// Options that name a folder to search, in its own argument or in the same one.
-const FOLDER_OPTIONS: [&str; 7] = [
+/// Options that name a folder to search, in its own argument or in the same one. Longer spellings come first.
+const FOLDER_OPTIONS: [&str; 10] = [
+    "--include-directory-after=",
+    "--include-directory-after",
     "--include-directory=",
     "--include-directory",
-    "-iquote",
+    "-isystem-after",
     "-isystem",
+    "-iquote",
     "-idirafter",
     "-cxx-isystem",
     "-I",
 ];
 
-/// Options that replace the folders of the system's headers.
-const SYSTEM_OPTIONS: [&str; 4] = ["--sysroot", "-isysroot", "--target", "-target"];
+/// Options that pass the next argument to a stage of the compiler.
+const PASSING_OPTIONS: [&str; 2] = ["-Xclang", "-Xpreprocessor"];
+
+/// Beginnings of flags that replace the folders of the system's headers, or name folders in ways that are not followed
+/// here, such as in a file of flags.
+const UNFOLLOWED_FLAGS: [&str; 7] =
+    ["--sysroot", "-isysroot", "--target", "-target", "-iwithprefix", "-stdlib++-isystem", "@"];
 
 /// Folders of the headers of Linux systems and compilers; `*` stands for any characters
 /// of a folder's name.
-const SYSTEM_FOLDERS: [&str; 7] = [
+const SYSTEM_FOLDERS: [&str; 10] = [
     "/usr/include",
     "/usr/local/include",
     "/usr/include/*-linux-*",
+    "/usr/include/*-linux-*/c++/*",
     "/usr/include/c++/*",
+    "/usr/include/c++/*/*-linux*",
     "/usr/lib/gcc/*/*/include",
     "/usr/lib/clang/*/include",
     "/usr/lib/*llvm*/lib/clang/*/include",
+    "/usr/lib/*llvm*/include/c++/*",
 ];
 
-/// Extensions of a precompiled header that compilers use in place of the header.
-const PRECOMPILED_EXTENSIONS: [&str; 2] = [".gch", ".pch"];
+/// The extension of a precompiled header that clang uses in place of the header. It does not use those of GCC.
+const PRECOMPILED_EXTENSION: &str = ".pch";
 
 impl KeptFlags {
-    /// The flags of a command line for a POSIX shell.
-    fn of_command(command: &str) -> Self {
-        if !names_include(command) {
-            return Self::default();
-        }
-        Self(shlex::split(command).unwrap_or_default())
+    fn of_command(command: String) -> Self {
+        if may_include(&command) { Self::Command(command) } else { Self::Plain }
     }
 
     pub(super) fn of_arguments(arguments: Vec<String>) -> Self {
-        if arguments.iter().any(|it| names_include(it)) { Self(arguments) } else { Self::default() }
+        let is_kept = arguments.iter().any(|it| may_include(it));
+        if is_kept { Self::Arguments(arguments) } else { Self::Plain }
     }
 
-    /// The first file that the flags include and that no folder has. Reads the disk. A file that could be a
-    /// header of a system other than this one counts as found.
-    pub(super) fn missing_include(&self, directory: &Path) -> Option<String> {
-        let included = self.values_of(&INCLUDE_OPTIONS, &OTHER_OPTIONS);
-        let searched = self.values_of(&FOLDER_OPTIONS, &[]);
+    /// The first file that the flags include and that no folder has. Reads the disk. Where the search is in doubt, a
+    /// file counts as found.
+    pub(super) fn missing_include(
+        &self,
+        directory: &Path,
+        settings: IncludeSettings,
+    ) -> Option<String> {
+        let mut flags = match self {
+            Self::Command(command) => shlex::split(command)?,
+            Self::Arguments(arguments) => arguments.clone(),
+            Self::Plain => return None,
+        };
+        if settings.changes_flags {
+            return None;
+        }
+        flags.retain(|flag| !PASSING_OPTIONS.contains(&flag.as_str()));
         let mut folders = vec![directory.to_path_buf()];
+        let searched = values_of(&flags, &FOLDER_OPTIONS, &[]);
         folders.extend(searched.into_iter().map(|folder| directory.join(folder)));
-        let has_other_system = !cfg!(target_os = "linux")
-            || self.0.iter().any(|flag| SYSTEM_OPTIONS.iter().any(|it| flag.starts_with(it)));
-        let mut missing = included
-            .into_iter()
-            .filter(|file| !folders.iter().any(|folder| has_header(folder, file)))
-            .filter(|file| Path::new(file).is_absolute() || !has_other_system);
-        let missing = missing.find(|file| !is_in_system_folder(file))?;
-        Some(missing.to_owned())
-    }
-
-    /// The values of some options, in their order, but for flags that begin like an excluded option.
-    fn values_of(&self, options: &[&str], excluded: &[&str]) -> Vec<&str> {
-        let mut values = Vec::new();
-        for (index, flag) in self.0.iter().enumerate() {
-            if excluded.iter().any(|other| flag.starts_with(other)) {
-                continue;
-            }
-            match options.iter().find_map(|option| flag.strip_prefix(option)) {
-                Some("") => values.extend(self.0.get(index + 1).map(String::as_str)),
-                Some(value) => values.push(value),
-                None => {}
+        let has_other_folders = settings.has_other_folders
+            || !cfg!(target_os = "linux")
+            || flags.iter().any(|flag| UNFOLLOWED_FLAGS.iter().any(|it| flag.starts_with(it)));
+        for file in values_of(&flags, &INCLUDE_OPTIONS, &OTHER_OPTIONS) {
+            let is_examined = Path::new(file).is_absolute() || !has_other_folders;
+            let is_found = || folders.iter().any(|folder| has_header(folder, file));
+            if is_examined && !is_found() && !is_in_system_folder(file) {
+                return Some(file.to_owned());
             }
         }
-        values
+        None
     }
 }
 
@@ -99,28 +121,38 @@ impl KeptFlags {
 pub(super) fn read_command<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<KeptFlags>, D::Error> {
-    let command = Option::<String>::deserialize(deserializer)?;
-    Ok(command.map(|command| KeptFlags::of_command(&command)))
+    Ok(Option::<String>::deserialize(deserializer)?.map(KeptFlags::of_command))
 }
 
 /// Deserializes the member `arguments`.
 pub(super) fn read_arguments<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<KeptFlags>, D::Error> {
-    let arguments = Option::<Vec<String>>::deserialize(deserializer)?;
-    Ok(arguments.map(KeptFlags::of_arguments))
+    Ok(Option::<Vec<String>>::deserialize(deserializer)?.map(KeptFlags::of_arguments))
 }
 
-fn names_include(flags: &str) -> bool {
+fn may_include(flags: &str) -> bool {
     flags.contains("-include") || flags.contains("-imacros")
 }
 
+/// The values of some options, in their order. Flags that begin like an excluded option have none.
+fn values_of<'a>(flags: &'a [String], options: &[&str], excluded: &[&str]) -> Vec<&'a str> {
+    let mut values = Vec::new();
+    for (index, flag) in flags.iter().enumerate() {
+        if excluded.iter().any(|other| flag.starts_with(other)) {
+            continue;
+        }
+        match options.iter().find_map(|option| flag.strip_prefix(option)) {
+            Some("") => values.extend(flags.get(index + 1).map(String::as_str)),
+            Some(value) => values.push(value),
+            None => {}
+        }
+    }
+    values
+}
+
 fn has_header(folder: &Path, name: &str) -> bool {
-    let file = folder.join(name);
-    file.is_file()
-        || PRECOMPILED_EXTENSIONS
-            .iter()
-            .any(|extension| folder.join(format!("{name}{extension}")).exists())
+    folder.join(name).is_file() || folder.join(format!("{name}{PRECOMPILED_EXTENSION}")).exists()
 }
 
 fn is_in_system_folder(name: &str) -> bool {
@@ -149,12 +181,16 @@ fn folders_in(folder: &Path, inner: &str) -> Vec<PathBuf> {
 mod tests {
     use super::*;
 
-    fn missing(root: &Path, command: &str) -> Option<String> {
-        let of_command = KeptFlags::of_command(command).missing_include(root);
+    fn missing_with(root: &Path, command: &str, settings: IncludeSettings) -> Option<String> {
+        let of_command = KeptFlags::of_command(command.to_owned()).missing_include(root, settings);
         let arguments = shlex::split(command).expect("a command");
-        let of_arguments = KeptFlags::of_arguments(arguments).missing_include(root);
+        let of_arguments = KeptFlags::of_arguments(arguments).missing_include(root, settings);
         assert_eq!(of_command, of_arguments, "{command}");
         of_command
+    }
+
+    fn missing(root: &Path, command: &str) -> Option<String> {
+        missing_with(root, command, IncludeSettings::default())
     }
 
     #[test]
@@ -162,7 +198,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path();
         std::fs::create_dir(root.join("inc")).expect("a folder");
-        for name in ["pre.h", "inc/config.h", "fast.h.gch"] {
+        for name in ["pre.h", "inc/config.h", "fast.h.pch", "gcc.h.gch"] {
             std::fs::write(root.join(name), "").expect("a file");
         }
         for found in [
@@ -173,15 +209,19 @@ mod tests {
             "cc -include fast.h a.c",
             "cc -include config.h -I inc a.c",
             "cc -iquoteinc -imacros config.h a.c",
+            "cc -include config.h -isystem-after inc a.c",
             "cc -include inc/config.h a.c",
-            "cc -include-pch gone.pch a.c",
-            "cc --include-directory inc a.c",
+            "cc -Xclang -include -Xclang pre.h -Xclang -include-pch -Xclang gone.pch a.c",
+            "cc --include-directory inc -include config.h a.c",
             "cc --sysroot=/opt/board -include gone.h a.c",
+            "cc @flags.rsp -include gone.h a.c",
         ] {
             assert_eq!(missing(root, found), None, "{found}");
         }
         for (command, name) in [
             ("cc -include gone.h a.c", "gone.h"),
+            ("cc -Xclang -include -Xclang gone.h a.c", "gone.h"),
+            ("cc -include gcc.h a.c", "gcc.h"),
             ("cc -include pre.h -include \"with space.h\" a.c", "with space.h"),
             ("cc -include config.h -Iother a.c", "config.h"),
             ("cc --imacros gone.h a.c", "gone.h"),
@@ -190,6 +230,12 @@ mod tests {
             let expected = Path::new(name).is_absolute() || cfg!(target_os = "linux");
             assert_eq!(missing(root, command), expected.then(|| name.to_owned()), "{command}");
         }
+        let (relative, absolute) = ("cc -include gone.h a.c", "cc -include /gone/pre.h a.c");
+        let elsewhere = IncludeSettings { has_other_folders: true, ..IncludeSettings::default() };
+        assert_eq!(missing_with(root, relative, elsewhere), None);
+        assert_eq!(missing_with(root, absolute, elsewhere).as_deref(), Some("/gone/pre.h"));
+        let changed = IncludeSettings { changes_flags: true, ..IncludeSettings::default() };
+        assert_eq!(missing_with(root, absolute, changed), None);
     }
 
     #[cfg(target_os = "linux")]

@@ -164,33 +164,36 @@ const UNDECLARED_CODES: [&str; 5] = [
 ];
 
 pub(super) fn cpp_fault(facts: &FaultFacts, found: &[Finding]) -> Option<ProjectFault> {
-    let detail = match &facts.compile_flags {
-        CompileFlags::Fixed | CompileFlags::Database => return None,
+    let of_missing_header = matching_indices(found, |one| {
+        one.code == "pp_file_not_found" || UNDECLARED_CODES.contains(&one.code.as_str())
+    });
+    match &facts.compile_flags {
+        CompileFlags::Fixed | CompileFlags::Database => None,
         CompileFlags::OfAnotherFile => {
             let detail = "compile_commands.json does not list the file, so its flags are unknown";
             let remedy = "add the file to the build and regenerate it";
-            return Some(ProjectFault::new(detail, remedy, []));
+            Some(ProjectFault::new(detail, remedy, []))
         }
         CompileFlags::Conditional => {
             let detail = "clangd's configuration has conditions, so the file's flags are uncertain";
             let remedy = "name CompilationDatabase once and without If";
-            return Some(ProjectFault::new(detail, remedy, []));
+            Some(ProjectFault::new(detail, remedy, []))
         }
         CompileFlags::WithMissingFile(name) => {
             let detail = format!("the file's flags include {name}, which does not exist");
-            return Some(ProjectFault::new(&detail, "run the build's configuration step", []));
+            let remedy = "run the step of the build that writes it, or correct the flags";
+            Some(ProjectFault::new(&detail, remedy, of_missing_header))
         }
-        CompileFlags::Unknown => "flags and headers are unknown: there is no compile_commands.json",
-    };
-    let explained = matching_indices(found, |one| {
-        one.code == "pp_file_not_found" || UNDECLARED_CODES.contains(&one.code.as_str())
-    });
-    let remedy = if facts.manifests.contains_key("CMakeLists.txt") {
-        "cmake -B build -DCMAKE_EXPORT_COMPILE_COMMANDS=ON"
-    } else {
-        "write compile_flags.txt with the -I options, or have the build write compile_commands.json"
-    };
-    Some(ProjectFault::new(detail, remedy, explained))
+        CompileFlags::Unknown => {
+            let detail = "flags and headers are unknown: there is no compile_commands.json";
+            let remedy = if facts.manifests.contains_key("CMakeLists.txt") {
+                "cmake -B build -DCMAKE_EXPORT_COMPILE_COMMANDS=ON"
+            } else {
+                "write compile_flags.txt with the -I options, or have the build write compile_commands.json"
+            };
+            Some(ProjectFault::new(detail, remedy, of_missing_header))
+        }
+    }
 }
 
 /// `IProblem.ImportNotFound`.

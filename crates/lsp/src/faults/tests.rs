@@ -308,7 +308,9 @@ fn headers_without_compile_commands_are_one_gap() {
         compile_flags: CompileFlags::WithMissingFile("pre.h".to_owned()),
         ..FaultFacts::default()
     };
-    check("cpp", "", &incomplete, &[], &[], "the file's flags include pre.h, which does not exist");
+    let gap = "the file's flags include pre.h, which does not exist";
+    check("cpp", "", &incomplete, &[], &[], gap);
+    check("cpp", "", &incomplete, found, &["init_conversion_failed"], gap);
 }
 
 #[test]

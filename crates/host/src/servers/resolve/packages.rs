@@ -29,11 +29,11 @@ pub(super) fn read_once(
             }
             "${pyright_environment}" => {
                 let environment = pyright_environment(workspace, &spec.workspace_markers);
-                states.push(environment_state(environment.as_deref(), packages));
+                states.extend(environment_state(context, environment, packages));
             }
             "${ty_environment}" => {
                 let environment = ty_environment(workspace);
-                states.push(environment_state(environment.as_deref(), packages));
+                states.extend(environment_state(context, environment, packages));
             }
             "${compile_database}" => {
                 let files = DatabaseSearch::new(context, spec, workspace).distant_files(workspace);
@@ -111,10 +111,23 @@ fn site_packages(context: &ServerContext) -> Vec<PathBuf> {
     environment.map(site_packages_in).unwrap_or_default()
 }
 
-/// A text that changes with the packages of an environment.
-fn environment_state(environment: Option<&Path>, packages: &InstalledPackages) -> String {
-    let sites = environment.map(site_packages_in).unwrap_or_default();
-    packages.digest(&sites).to_string()
+/// A text that changes with the packages of an environment, unless that is the interpreter's. The digest of the first
+/// environment of a request is kept for its other files.
+fn environment_state(
+    context: &ServerContext,
+    environment: Option<PathBuf>,
+    packages: &InstalledPackages,
+) -> Option<String> {
+    let environment = environment?;
+    let of_interpreter = python_interpreter(context).and_then(|python| python.parent()?.parent());
+    if of_interpreter == Some(environment.as_path()) {
+        return None;
+    }
+    let digest_of = |environment: &Path| packages.digest(&site_packages_in(environment));
+    let first = || (environment.clone(), digest_of(&environment));
+    let (known, digest) = context.facts.configured_packages.get_or_init(first);
+    let digest = if *known == environment { *digest } else { digest_of(&environment) };
+    Some(digest.to_string())
 }
 
 /// An environment's folders of installed packages.
