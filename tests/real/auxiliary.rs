@@ -1,6 +1,9 @@
 //! Bash, YAML, JSON, TOML, CSS and HTML: errors are found, and repaired files are clean.
 
+use std::path::Path;
+
 use crate::servers::{check, findings, project_in, report};
+use crate::support::write_file;
 
 /// Broken and repaired texts in turn, other clean ones, and the same text twice.
 fn check_each(language: &str, file: &str, right: &str, wrong: &str) {
@@ -42,6 +45,40 @@ fn css() {
 fn html() {
     let page = |style: &str| format!("<!doctype html>\n<style>{style}</style>\n");
     check_each("html", "a.html", &page("a { color: red; }"), &page("a { color: "));
+}
+
+/// A schema in the project, in a hidden folder or outside: servers register for it late, or not at all.
+fn follows_its_schema(language: &str, file: &str, text: &str) {
+    let sandbox = project_in(&[language]);
+    let outside = sandbox.base().join("schemas/s.json");
+    let places = [sandbox.path("schemas/s.json"), sandbox.path(".hidden/s.json"), outside];
+    for place in &places {
+        let place = place.display().to_string();
+        sandbox.write(file, &text.replace("SCHEMA", &place));
+        for (kind, count) in [("integer", 0), ("string", 1), ("integer", 0), ("string", 1)] {
+            let schema =
+                format!(r#"{{"type": "object", "properties": {{"n": {{"type": "{kind}"}}}}}}"#);
+            write_file(Path::new(&place), &schema);
+            let (_, report) = check(&sandbox, file);
+            let found = report["findings"].as_array().map_or(0, Vec::len);
+            assert_eq!(found, count, "{kind} in {place}: {report:#}");
+        }
+    }
+}
+
+#[test]
+fn json_follows_its_schema() {
+    follows_its_schema("json", "a.json", "{\"$schema\": \"SCHEMA\", \"n\": 1}\n");
+}
+
+#[test]
+fn yaml_follows_its_schema() {
+    follows_its_schema("yaml", "a.yaml", "# yaml-language-server: $schema=SCHEMA\nn: 1\n");
+}
+
+#[test]
+fn toml_follows_its_schema() {
+    follows_its_schema("toml", "a.toml", "#:schema SCHEMA\nn = 1\n");
 }
 
 #[test]

@@ -133,6 +133,9 @@ pub struct ServerSpec {
     /// Extensions of the data files and libraries that programs import.
     #[serde(default)]
     pub data_extensions: Vec<String>,
+    /// Patterns of files whose changes it must be notified of, although it does not register for them.
+    #[serde(default)]
+    pub watches: Vec<String>,
     /// Other programs that must be on PATH for its findings to count.
     #[serde(default)]
     pub needs: Vec<String>,

@@ -17,6 +17,7 @@ mod queries;
 mod queue;
 mod registrations;
 mod restart;
+mod schemas;
 mod server_requests;
 mod sync;
 mod version;
@@ -184,7 +185,7 @@ pub struct LspSession {
     is_behind_disk: bool,
     registrations: Registrations,
     project_lists: ProjectLists,
-    /// Files embedded by Go sources.
+    /// What documents name: files embedded by Go sources, schemas.
     embedded: BTreeMap<RelPath, EmbeddedPlaces>,
     outside_places: OutsidePlaces,
     /// The bytes of changed files, as they were last announced; at most one entry per watched file.
@@ -233,7 +234,7 @@ impl LspSession {
             publish_runs: PublishRuns::default(),
             newest_ticket: 0,
             is_behind_disk: false,
-            registrations: Registrations::default(),
+            registrations: Registrations::with_unregistered(&spec.watches),
             project_lists: ProjectLists::default(),
             embedded: BTreeMap::new(),
             outside_places: OutsidePlaces::default(),
@@ -472,7 +473,7 @@ impl LspSession {
         let earlier =
             if resend == ResendPolicy::Never { Vec::new() } else { self.take_over(&request) };
         self.follow_configurations(&request.path.under(&self.root));
-        self.follow_embedded(&request);
+        self.follow_named(&request);
         let (version, is_header_saved) = self.send_text(&request, resend);
         let id = self.next_job;
         self.next_job += 1;

@@ -161,6 +161,7 @@ fn default_server_spec() -> ServerSpec {
         workspace: WorkspaceRule::default(),
         restart_on: Vec::new(),
         data_extensions: Vec::new(),
+        watches: Vec::new(),
         logs_failures: false,
         needs: Vec::new(),
         tools: Vec::new(),

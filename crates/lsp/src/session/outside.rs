@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::embedded::{EmbeddedPlaces, embedded_places};
+use super::schemas::schema_file;
 use super::{DiskChange, DocumentRequest, LspSession, SessionEffect, SessionPhase};
 use crate::registry::{DiagnosticsMethod, OutsideRestart};
 use moai_base::path::{is_installed, is_unpolled};
@@ -191,13 +192,23 @@ impl LspSession {
         }
     }
 
-    /// gopls does not look again for the files that a source embeds.
-    pub(super) fn follow_embedded(&mut self, document: &DocumentRequest) {
-        if self.method != DiagnosticsMethod::Gopls {
-            return;
-        }
+    /// Servers do not look again for what a document names and they do not register for: the files that a Go source
+    /// embeds, and the schema of a document. A server with `watches` reads a schema again when it is notified; polls of
+    /// the root cover most, but not all. tombi 1.9 reads one again only some time after the notice, so it is restarted.
+    pub(super) fn follow_named(&mut self, document: &DocumentRequest) {
         let file = document.path.under(&self.root);
-        let places = embedded_places(file.parent().unwrap_or(&self.root), &document.text);
+        let folder = file.parent().unwrap_or(&self.root);
+        let places = if self.method == DiagnosticsMethod::Gopls {
+            embedded_places(folder, &document.text)
+        } else {
+            let schema = schema_file(&document.language_id, folder, &document.text);
+            let has_notices = !self.spec.watches.is_empty();
+            let files = schema
+                .into_iter()
+                .filter(|file| !has_notices || is_unpolled(&self.root, file))
+                .collect();
+            EmbeddedPlaces { files, folders: Vec::new() }
+        };
         let before = if places == EmbeddedPlaces::default() {
             self.embedded.remove(&document.path)
         } else {

@@ -28,13 +28,37 @@ struct FileWatcher {
     place: Option<PathBuf>,
 }
 
+/// Created, changed and deleted.
+const ALL_KINDS: u64 = 7;
+
 /// All registrations that are in force.
 #[derive(Debug, Default)]
 pub(super) struct Registrations {
     by_id: BTreeMap<String, MethodRegistration>,
+    /// Those of the catalogue, for a server that registers none.
+    unregistered: Vec<FileWatcher>,
 }
 
 impl Registrations {
+    /// No registration yet; the server must be notified of files that match these patterns all the same.
+    pub(super) fn with_unregistered(patterns: &[String]) -> Self {
+        let unregistered = patterns
+            .iter()
+            .map(|pattern| FileWatcher {
+                glob: WatchGlob::new(pattern),
+                base: None,
+                kinds: ALL_KINDS,
+                place: None,
+            })
+            .collect();
+        Self { by_id: BTreeMap::new(), unregistered }
+    }
+
+    fn watchers(&self) -> impl Iterator<Item = &FileWatcher> {
+        let registered = self.by_id.values().flat_map(|registration| &registration.watchers);
+        registered.chain(&self.unregistered)
+    }
+
     /// `client/registerCapability`.
     pub(super) fn register(&mut self, params: &Value) {
         for entry in params["registrations"].as_array().map_or(&[][..], Vec::as_slice) {
@@ -65,8 +89,7 @@ impl Registrations {
     /// excluded, because servers register them only to find packages; so are installed packages,
     /// whose changes restart a server.
     pub(super) fn outside_places(&self, root: &Path) -> BTreeSet<PathBuf> {
-        let watchers = self.by_id.values().flat_map(|registration| &registration.watchers);
-        let places = watchers.filter_map(|watcher| watcher.place.as_deref());
+        let places = self.watchers().filter_map(|watcher| watcher.place.as_deref());
         let outside = places.filter(|place| {
             !root.starts_with(place) && is_unpolled(root, place) && !is_installed(place)
         });
@@ -83,8 +106,7 @@ impl Registrations {
             DiskChange::Deleted => 4,
         };
         let Some(absolute) = file.to_str() else { return false };
-        let watchers = self.by_id.values().flat_map(|registration| &registration.watchers);
-        watchers.filter(|watcher| watcher.kinds & kind != 0).any(|watcher| {
+        self.watchers().filter(|watcher| watcher.kinds & kind != 0).any(|watcher| {
             let bases = watcher.base.as_deref().map_or(places, |base| [base; 2]);
             bases.into_iter().any(|base| {
                 let below = file.strip_prefix(base).ok().and_then(Path::to_str);
@@ -112,7 +134,7 @@ fn watcher(watcher: &Value) -> Option<FileWatcher> {
     // A workspace folder in place of its URI.
     let base = base.as_str().or_else(|| base["uri"].as_str());
     let text = pattern.as_str().or_else(|| pattern["pattern"].as_str())?;
-    let kinds = watcher["kind"].as_u64().unwrap_or(7);
+    let kinds = watcher["kind"].as_u64().unwrap_or(ALL_KINDS);
     let base = base.and_then(from_uri);
     let place = watched_place(base.as_deref(), text);
     Some(FileWatcher { glob: WatchGlob::new(text), base, kinds, place })
@@ -146,6 +168,18 @@ mod tests {
             assert!(watches(&elsewhere, "/lib x/a.py", DiskChange::Changed));
             assert!(!watches(&elsewhere, "/r/a.py", DiskChange::Changed));
         }
+    }
+
+    #[test]
+    fn a_server_that_registers_nothing_is_notified_of_the_catalogues_patterns() {
+        let registrations = Registrations::with_unregistered(&["**/*.json".to_owned()]);
+        let watches = |file: &str, change| {
+            registrations.watches([Path::new("/r/x"), Path::new("/r")], Path::new(file), change)
+        };
+        assert!(watches("/r/schemas/a.json", DiskChange::Changed));
+        assert!(watches("/r/a.json", DiskChange::Deleted));
+        assert!(!watches("/r/a.yaml", DiskChange::Changed));
+        assert!(!registrations.provides("workspace/didChangeWatchedFiles"));
     }
 
     #[test]
