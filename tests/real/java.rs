@@ -24,14 +24,11 @@ fn java() -> Sandbox {
 
 /// Entries are their kinds and paths.
 fn write_classpath(sandbox: &Sandbox, entries: &[(&str, &str)]) {
-    let mut text = "<classpath>".to_owned();
-    for (kind, path) in entries {
-        text.push_str(&format!("<classpathentry kind=\"{kind}\" path=\"{path}\"/>"));
-    }
-    text.push_str(
-        "<classpathentry kind=\"con\" path=\"org.eclipse.jdt.launching.JRE_CONTAINER\"/>",
-    );
-    text.push_str("<classpathentry kind=\"output\" path=\"bin\"/></classpath>\n");
+    let entry =
+        |kind: &str, path: &str| format!("<classpathentry kind=\"{kind}\" path=\"{path}\"/>");
+    let own: String = entries.iter().map(|(kind, path)| entry(kind, path)).collect();
+    let runtime = entry("con", "org.eclipse.jdt.launching.JRE_CONTAINER");
+    let text = format!("<classpath>{own}{runtime}{}</classpath>\n", entry("output", "bin"));
     sandbox.write(".classpath", &text);
 }
 

@@ -147,7 +147,7 @@ fn a_package_in_a_configured_environment_counts(server: &str) {
     let environment = virtual_environment(&sandbox, "configured");
     let pyright = serde_json::json!({"venvPath": sandbox.base(), "venv": "configured"});
     sandbox.write("pyrightconfig.json", &pyright.to_string());
-    sandbox.write("ty.toml", &format!("[environment]\npython = {environment:?}\n"));
+    sandbox.write("ty.toml", &format!("[environment]\npython = \"{}\"\n", environment.display()));
     sandbox.write("app.py", "import thing\n\nsize: int = thing.SIZE\n");
     let source = sandbox.base().join("thing/src");
     write_file(&source.join("thing.py"), "SIZE: int = 3\n");

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::embedded::{EmbeddedPlaces, embedded_places};
-use super::schemas::schema_file;
+use super::schemas::schema_files;
 use super::{DiskChange, DocumentRequest, LspSession, SessionEffect, SessionPhase};
 use crate::registry::{DiagnosticsMethod, OutsideRestart};
-use moai_base::path::{is_installed, is_unpolled};
+use moai_base::path::{RelPath, is_installed, is_unpolled};
 use moai_base::verdict::Gap;
 
 /// clangd's configuration of a folder.
@@ -193,20 +193,15 @@ impl LspSession {
     }
 
     /// Servers do not look again for what a document names and they do not register for: the files that a Go source
-    /// embeds, and the schema of a document. A server with `watches` reads a schema again when it is notified; polls of
-    /// the root cover most, but not all. tombi 1.9 reads one again only some time after the notice, so it is restarted.
+    /// embeds, and the schemas of a document.
     pub(super) fn follow_named(&mut self, document: &DocumentRequest) {
         let file = document.path.under(&self.root);
         let folder = file.parent().unwrap_or(&self.root);
         let places = if self.method == DiagnosticsMethod::Gopls {
             embedded_places(folder, &document.text)
         } else {
-            let schema = schema_file(&document.language_id, folder, &document.text);
-            let has_notices = !self.spec.watches.is_empty();
-            let files = schema
-                .into_iter()
-                .filter(|file| !has_notices || is_unpolled(&self.root, file))
-                .collect();
+            let mut files = schema_files(&document.language_id, folder, &document.text);
+            files.retain(|file| self.is_unnoticed_schema(file));
             EmbeddedPlaces { files, folders: Vec::new() }
         };
         let before = if places == EmbeddedPlaces::default() {
@@ -215,6 +210,21 @@ impl LspSession {
             self.embedded.insert(document.path.clone(), places.clone())
         };
         if before.unwrap_or_default() != places {
+            self.update_outside_places();
+        }
+    }
+
+    /// True if a notice is not enough, or impossible, to make the server read this schema again. A server with `watches`
+    /// does that when it is notified, tombi 1.9 some time later.
+    fn is_unnoticed_schema(&self, file: &Path) -> bool {
+        self.spec.watches.is_empty()
+            || is_unpolled(&self.root, file)
+            || !self.is_watched(file, DiskChange::Changed)
+    }
+
+    /// Forgets what a deleted document named.
+    pub(super) fn forget_named(&mut self, path: &RelPath) {
+        if self.embedded.remove(path).is_some() {
             self.update_outside_places();
         }
     }

@@ -1,5 +1,5 @@
-//! The schema that a document names for itself. Servers read it with the document, register for no change of it, and
-//! keep it. Sources: <https://json-schema.org/understanding-json-schema/reference/schema>,
+//! The schemas that a document names for itself. Servers read them with the document, register for no change of them,
+//! and keep them. Sources: <https://json-schema.org/understanding-json-schema/reference/schema>,
 //! <https://github.com/redhat-developer/yaml-language-server> ("inlined schema") and
 //! <https://tombi-toml.github.io/tombi/docs/comment-directive/document-comment-directive>.
 
@@ -7,15 +7,23 @@ use std::path::{Path, PathBuf};
 
 use moai_base::path::{from_uri, normalize};
 
-/// The schema file of a document in `folder`; `None` without one, and for a schema on the net.
-pub(super) fn schema_file(language_id: &str, folder: &Path, text: &str) -> Option<PathBuf> {
+/// The key of a schema in JSON and YAML.
+const KEY: &str = "$schema";
+
+/// The schema files that a document in `folder` names, without those on the net. A string that only looks like the
+/// name of a schema may be among them.
+pub(super) fn schema_files(language_id: &str, folder: &Path, text: &str) -> Vec<PathBuf> {
     let named = match language_id {
-        "json" | "jsonc" => json_schema(text),
-        "yaml" => comments(text).find_map(yaml_schema),
-        "toml" => comments(text).find_map(|comment| comment.strip_prefix(":schema ")),
-        _ => None,
-    }?;
-    let place = named.split('#').next().unwrap_or_default().trim();
+        "json" | "jsonc" => json_schemas(text),
+        "yaml" => text.lines().filter_map(yaml_schema).map(str::to_owned).collect(),
+        "toml" => text.lines().filter_map(toml_schema).map(str::to_owned).collect(),
+        _ => Vec::new(),
+    };
+    named.iter().filter_map(|name| schema_file(folder, name)).collect()
+}
+
+fn schema_file(folder: &Path, name: &str) -> Option<PathBuf> {
+    let place = name.split('#').next().unwrap_or_default().trim();
     if place.is_empty() {
         return None;
     }
@@ -26,22 +34,31 @@ pub(super) fn schema_file(language_id: &str, folder: &Path, text: &str) -> Optio
     }
 }
 
-/// The value of the first member `$schema`.
-fn json_schema(text: &str) -> Option<&str> {
-    let (_, rest) = text.split_once("\"$schema\"")?;
-    let value = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
-    value.split('"').next()
+/// The strings that are values of a key `$schema`, at any depth.
+fn json_schemas(text: &str) -> Vec<String> {
+    let after_keys = text.split("\"$schema\"").skip(1);
+    let values = after_keys.filter_map(|rest| {
+        let value = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
+        value.split('"').next()
+    });
+    values.map(|value| value.replace("\\/", "/")).collect()
 }
 
-/// The comments at the beginning of a text, without their first character.
-fn comments(text: &str) -> impl Iterator<Item = &str> {
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines.map_while(|line| line.strip_prefix('#'))
+/// The schema of a line `# yaml-language-server: $schema=NAME` or `$schema: NAME`.
+fn yaml_schema(line: &str) -> Option<&str> {
+    let line = line.trim_start_matches('\u{feff}');
+    if let Some(value) = line.strip_prefix(KEY) {
+        let value = value.trim_start().strip_prefix(':')?.split(" #").next()?;
+        return Some(value.trim().trim_matches(['"', '\'']));
+    }
+    let comment = line.trim_start().strip_prefix('#')?.trim_start();
+    let (_, value) = comment.strip_prefix("yaml-language-server")?.split_once(KEY)?;
+    value.strip_prefix('=')?.split_whitespace().next()
 }
 
-fn yaml_schema(comment: &str) -> Option<&str> {
-    let (_, value) = comment.split_once("$schema=").or_else(|| comment.split_once("$schema:"))?;
-    value.split_whitespace().next()
+/// The schema of a line `#:schema NAME`.
+fn toml_schema(line: &str) -> Option<&str> {
+    line.trim_start_matches('\u{feff}').trim_start().strip_prefix("#:schema ")
 }
 
 #[cfg(test)]
@@ -50,20 +67,25 @@ mod tests {
 
     #[test]
     fn a_document_names_its_schema_as_its_language_does() {
-        let file = |language: &str, text: &str| {
-            schema_file(language, Path::new("/r/data"), text)
-                .map(|file| file.display().to_string())
-                .unwrap_or_default()
+        let files = |language: &str, text: &str| -> Vec<String> {
+            let files = schema_files(language, Path::new("/r/data"), text);
+            files.iter().map(|file| file.display().to_string()).collect()
         };
-        assert_eq!(file("json", "{ \"$schema\" : \"../s.json#/x\", \"n\": 1 }"), "/r/s.json");
-        assert_eq!(file("jsonc", "{\"$schema\":\"file:///lib/a%20b.json\"}"), "/lib/a b.json");
-        assert_eq!(file("json", "{\"$schema\":\"https://json.schemastore.org/x.json\"}"), "");
-        assert_eq!(file("json", "{\"$schema\": 1}"), "");
-        let inline = "\n# why\n# yaml-language-server: $schema=./s.json\nn: 1\n";
-        assert_eq!(file("yaml", inline), "/r/data/s.json");
-        assert_eq!(file("yaml", "# $schema: /lib/s.json\nn: 1\n"), "/lib/s.json");
-        assert_eq!(file("yaml", "n: 1\n# $schema: /lib/s.json\n"), "");
-        assert_eq!(file("toml", "#:schema s.json\nn = 1\n"), "/r/data/s.json");
-        assert_eq!(file("python", "#:schema s.json\n"), "");
+        let none: [&str; 0] = [];
+        let json = "{ \"required\": [\"$schema\"], \"$schema\" : \"..\\/s.json#/x\", \"n\": 1 }";
+        assert_eq!(files("json", json), ["/r/s.json"]);
+        let uri = "{\"$schema\":\"file:///lib/a%20b.json\"}";
+        assert_eq!(files("jsonc", uri), ["/lib/a b.json"]);
+        let on_the_net = "{\"$schema\":\"https://json.schemastore.org/x.json\"}";
+        assert_eq!(files("json", on_the_net), none);
+        assert_eq!(files("json", "{\"$schema\": 1}"), none);
+        let inline = "---\n# why\n# yaml-language-server: $schema=./s.json\nn: 1\n---\n\
+                      #   yaml-language-server : $schema=t.json\n";
+        assert_eq!(files("yaml", inline), ["/r/data/s.json", "/r/data/t.json"]);
+        let key = "\u{feff}$schema: \"/lib/s.json\" # why\n";
+        assert_eq!(files("yaml", key), ["/lib/s.json"]);
+        assert_eq!(files("yaml", "n: 1\n# see $schema: /lib/s.json\n"), none);
+        assert_eq!(files("toml", "\u{feff}#:schema s.json\nn = 1\n"), ["/r/data/s.json"]);
+        assert_eq!(files("python", "#:schema s.json\n"), none);
     }
 }

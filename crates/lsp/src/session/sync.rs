@@ -33,6 +33,9 @@ impl LspSession {
             let path = RelPath::below(&self.root, file);
             let now = present.iter().find(|now| Some(&now.path) == path.as_ref());
             let is_first = path.as_ref().is_some_and(|path| self.documents.announce_change(path));
+            if let Some(path) = path.as_ref().filter(|_| *change == DiskChange::Deleted) {
+                self.forget_named(path);
+            }
             let is_open = path.is_some_and(|path| self.follow_disk(path, now));
             let is_text_of_document = is_open && *change == DiskChange::Changed;
             if is_first || !is_text_of_document {
