@@ -66,6 +66,27 @@ fn follows_its_schema(language: &str, file: &str, text: &str) {
     }
 }
 
+/// Such a document is compared with no schema. Schemas on the net are never read.
+#[test]
+fn without_its_schema_nothing_is_clean() {
+    for (language, file, text) in [
+        ("json", "a.json", "{\"$schema\": \"SCHEMA\", \"n\": 1}\n"),
+        ("toml", "a.toml", "#:schema SCHEMA\nn = 1\n"),
+    ] {
+        let sandbox = project_in(&[language]);
+        sandbox.write(file, &text.replace("SCHEMA", "./s.json"));
+        let (code, report) = check(&sandbox, file);
+        assert_eq!(code, 4, "{report:#}");
+        assert!(report.to_string().contains("the file's schema cannot be read"), "{report:#}");
+        sandbox.write("s.json", "{\"type\": \"object\"}");
+        let (code, report) = check(&sandbox, file);
+        assert_eq!(code, 0, "{report:#}");
+        sandbox.write(file, &text.replace("SCHEMA", "https://json.schemastore.org/none.json"));
+        let (code, report) = check(&sandbox, file);
+        assert_eq!(code, 0, "{report:#}");
+    }
+}
+
 #[test]
 fn json_follows_its_schema() {
     follows_its_schema("json", "a.json", "{\"$schema\": \"SCHEMA\", \"n\": 1}\n");

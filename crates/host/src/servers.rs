@@ -296,10 +296,11 @@ impl LanguageServers {
         };
         let elapsed = started_at.elapsed();
         let (outcome, fault) = match outcome {
-            Ok(mut findings) => {
-                findings.retain(|finding| !ignored.contains(&finding.code));
+            Ok(findings) => {
                 let file = MeasuredFile { input: measured, language_id, checking, database };
-                let (findings, fault) = fault_facts::explain_faults(context, file, findings).await;
+                let explained = fault_facts::explain_faults(context, file, findings).await;
+                let (mut findings, fault) = explained;
+                findings.retain(|finding| !ignored.contains(&finding.code));
                 (Ok(findings), withheld.or(fault))
             }
             Err(gap) => (Err(gap), None),

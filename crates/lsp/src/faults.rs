@@ -6,6 +6,7 @@
 mod compiled;
 mod php;
 mod python;
+mod schema;
 mod typescript;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -106,6 +107,7 @@ pub fn needed_facts(language_id: &str, findings: &[Finding]) -> Option<NeededFac
         "c" | "cpp" => compiled::CPP_FACTS,
         "java" => compiled::JAVA_FACTS,
         "php" => php::PHP_FACTS,
+        "json" | "jsonc" | "toml" => schema::SCHEMA_FACTS,
         _ => return None,
     };
     // Missing packages matter only when there are findings.
@@ -148,6 +150,7 @@ pub fn explain_findings(
         "c" | "cpp" => compiled::cpp_fault(facts, &found),
         "java" => compiled::java_fault(facts, &found),
         "php" => php::php_fault(facts, &found),
+        "json" | "jsonc" | "toml" => schema::schema_fault(&found),
         _ => None,
     };
     let explained = fault.as_ref().map(|fault| fault.explained.clone()).unwrap_or_default();

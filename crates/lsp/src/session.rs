@@ -30,7 +30,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use self::documents::{OpenDocuments, ResendPolicy};
-use self::embedded::EmbeddedPlaces;
+use self::embedded::NamedPlaces;
 use self::loading::{LoadingState, ProgressKind};
 use self::outside::ProjectLists;
 pub use self::outside::{OutsidePlaces, ProjectListing};
@@ -186,7 +186,7 @@ pub struct LspSession {
     registrations: Registrations,
     project_lists: ProjectLists,
     /// What documents name: files embedded by Go sources, schemas.
-    embedded: BTreeMap<RelPath, EmbeddedPlaces>,
+    named_places: BTreeMap<RelPath, NamedPlaces>,
     outside_places: OutsidePlaces,
     /// The bytes of changed files, as they were last announced; at most one entry per watched file.
     announced_hashes: HashMap<RelPath, ContentHash>,
@@ -236,7 +236,7 @@ impl LspSession {
             is_behind_disk: false,
             registrations: Registrations::with_unregistered(&spec.watches),
             project_lists: ProjectLists::default(),
-            embedded: BTreeMap::new(),
+            named_places: BTreeMap::new(),
             outside_places: OutsidePlaces::default(),
             announced_hashes: HashMap::new(),
             unsent_changes: BTreeMap::new(),

@@ -348,6 +348,19 @@ fn php_without_its_packages() {
 }
 
 #[test]
+fn a_document_without_its_schema_is_never_clean() {
+    let local = ("65536", "Unable to load schema from '/r/s.json': ENOENT: no such file");
+    let on_the_net = ("65536", "Unable to load schema from 'https://x.org/s.json': not supported");
+    let of_tombi = ("schema-resolution", "schema file not found: /r/s.json");
+    let gap = "the file's schema cannot be read: /r/s.json";
+    let facts = FaultFacts::default();
+    check("json", "", &facts, &[local, WRONG], &["2322"], gap);
+    check("toml", "", &facts, &[of_tombi], &[], gap);
+    check("json", "", &facts, &[on_the_net], &["65536"], "");
+    assert!(needed_facts("json", &findings(&[WRONG])).is_none());
+}
+
+#[test]
 fn other_languages_have_no_known_faults() {
     assert!(needed_facts("swift", &findings(&[WRONG])).is_none());
     check("swift", "", &FaultFacts::default(), &[WRONG], &["2322"], "");

@@ -8,9 +8,9 @@ const DIRECTIVE: &str = "//go:embed";
 const ALL: &str = "all:";
 const WILDCARDS: [char; 4] = ['*', '?', '[', '\\'];
 
-/// Files and folders embedded by one source.
+/// Files and folders that one document names: what a Go source embeds, or schemas.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct EmbeddedPlaces {
+pub(super) struct NamedPlaces {
     /// Paths without wildcards, whether or not they exist.
     pub(super) files: Vec<PathBuf>,
     /// Folders whose entries matter: those with wildcards, and paths without an extension, which
@@ -20,8 +20,8 @@ pub(super) struct EmbeddedPlaces {
 }
 
 /// The places that a source in `folder` embeds.
-pub(super) fn embedded_places(folder: &Path, text: &str) -> EmbeddedPlaces {
-    let mut places = EmbeddedPlaces::default();
+pub(super) fn embedded_places(folder: &Path, text: &str) -> NamedPlaces {
+    let mut places = NamedPlaces::default();
     for line in text.lines() {
         let Some(patterns) = line.trim_start().strip_prefix(DIRECTIVE) else { continue };
         if !patterns.starts_with([' ', '\t']) {
@@ -73,6 +73,6 @@ mod tests {
         };
         assert_eq!(paths(&places.files), ["/r/data/a.txt", "/r/with space.html", "/r/raw.sql"]);
         assert_eq!(paths(&places.folders), ["/r/static", "/r/images", "/r/deep"]);
-        assert_eq!(embedded_places(Path::new("/r"), "//go:embed \""), EmbeddedPlaces::default());
+        assert_eq!(embedded_places(Path::new("/r"), "//go:embed \""), NamedPlaces::default());
     }
 }

@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::embedded::{EmbeddedPlaces, embedded_places};
+use super::embedded::{NamedPlaces, embedded_places};
 use super::schemas::schema_files;
 use super::{DiskChange, DocumentRequest, LspSession, SessionEffect, SessionPhase};
 use crate::registry::{DiagnosticsMethod, OutsideRestart};
@@ -202,12 +202,12 @@ impl LspSession {
         } else {
             let mut files = schema_files(&document.language_id, folder, &document.text);
             files.retain(|file| self.is_unnoticed_schema(file));
-            EmbeddedPlaces { files, folders: Vec::new() }
+            NamedPlaces { files, folders: Vec::new() }
         };
-        let before = if places == EmbeddedPlaces::default() {
-            self.embedded.remove(&document.path)
+        let before = if places == NamedPlaces::default() {
+            self.named_places.remove(&document.path)
         } else {
-            self.embedded.insert(document.path.clone(), places.clone())
+            self.named_places.insert(document.path.clone(), places.clone())
         };
         if before.unwrap_or_default() != places {
             self.update_outside_places();
@@ -224,7 +224,7 @@ impl LspSession {
 
     /// Forgets what a deleted document named.
     pub(super) fn forget_named(&mut self, path: &RelPath) {
-        if self.embedded.remove(path).is_some() {
+        if self.named_places.remove(path).is_some() {
             self.update_outside_places();
         }
     }
@@ -256,10 +256,10 @@ impl LspSession {
         let Some(first) = outside.next() else { return };
         // tsserver ignores notices about `node_modules/.*`; it rereads all files on request.
         self.is_behind_disk |= self.method == DiagnosticsMethod::Tsserver;
-        let mut of_embedding = self.embedded.values().flat_map(|embedded| &embedded.folders);
+        let mut of_documents = self.named_places.values().flat_map(|places| &places.folders);
         let has_other_names = first.1 != DiskChange::Changed
             || outside.any(|(_, change)| *change != DiskChange::Changed)
-            || of_embedding.any(|folder| changes.iter().any(|(path, _)| path == folder));
+            || of_documents.any(|folder| changes.iter().any(|(path, _)| path == folder));
         let is_restarted = match self.spec.outside_restart {
             OutsideRestart::None => false,
             OutsideRestart::Names => has_other_names,
@@ -307,12 +307,12 @@ impl LspSession {
     /// Reports the places if they have changed.
     pub(super) fn update_outside_places(&mut self) {
         let of_projects = self.project_lists.files.values().flatten();
-        let of_embedding = self
-            .embedded
+        let of_documents = self
+            .named_places
             .values()
-            .flat_map(|embedded| embedded.files.iter().chain(&embedded.folders));
+            .flat_map(|places| places.files.iter().chain(&places.folders));
         let folders = &self.project_lists.package_folders;
-        let files = of_projects.chain(of_embedding).chain(folders).cloned().collect();
+        let files = of_projects.chain(of_documents).chain(folders).cloned().collect();
         let mut watched = self.registrations.outside_places(&self.root);
         watched.extend(self.dependencies.iter().cloned());
         let places = OutsidePlaces { files, watched };
