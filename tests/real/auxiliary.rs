@@ -102,6 +102,25 @@ fn toml_follows_its_schema() {
     follows_its_schema("toml", "a.toml", "#:schema SCHEMA\nn = 1\n");
 }
 
+/// tombi handles several messages at a time. A pull that arrives while it stores another document gets an empty list.
+#[test]
+fn toml_files_at_once_get_a_verdict_each_from_new_servers() {
+    let sandbox = project_in(&["toml"]);
+    sandbox.write("s.json", r#"{"type": "object", "properties": {"n": {"type": "string"}}}"#);
+    let files: Vec<String> = (0..12).map(|number| format!("f{number}.toml")).collect();
+    for (number, file) in files.iter().enumerate() {
+        sandbox.write(file, &format!("#:schema ./s.json\nn = {number}\n"));
+    }
+    for _ in 0..40 {
+        let report = report(&sandbox.run(&["check", "--no-scan", "--json", "--all"]), 1);
+        let found = findings(&report, "tombi");
+        for file in &files {
+            assert!(found.iter().any(|it| it.0 == *file), "{file}: {report:#}");
+        }
+        sandbox.run(&["server", "stop", "tombi"]);
+    }
+}
+
 #[test]
 fn several_shell_files_at_once_get_a_verdict_each_also_by_a_new_server() {
     let sandbox = project_in(&["bash"]);

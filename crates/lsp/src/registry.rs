@@ -237,6 +237,8 @@ pub struct PublishTraits {
     pub clean: bool,
     /// Quiet time after the last publish, in milliseconds; must exceed the server's own delay.
     pub quiet_ms: Option<u64>,
+    /// Pull diagnostics are not offered to it, because it may answer them with a list that is empty by mistake.
+    pub instead_of_pull: bool,
 }
 
 /// The tool whose configuration can disable the checking of files, and whose rules are applied.

@@ -69,9 +69,9 @@ impl PublishHabits {
         let mut gaps: Vec<u64> = self.gaps_ms.iter().copied().collect();
         gaps.sort_unstable();
         let median = (gaps.len() >= PUSH_GAPS_MIN).then(|| gaps[gaps.len() / 2]);
-        let learned_ms = median.map(|gap| gap + gap / 2);
+        let learned_ms = median.map(|gap| (gap + gap / 2).max(PUSH_QUIET_MS_MIN));
         let ms = learned_ms.max(known.quiet_ms).unwrap_or(PUSH_QUIET_MS);
-        Duration::from_millis(ms.clamp(PUSH_QUIET_MS_MIN, PUSH_QUIET_MS_MAX))
+        Duration::from_millis(ms.min(PUSH_QUIET_MS_MAX))
     }
 }
 
@@ -104,6 +104,9 @@ mod tests {
         assert_eq!(quiet_after(&[9_000, 9_000, 9_000], unknown), 250, "another analysis");
         let known = PublishTraits { quiet_ms: Some(500), ..unknown };
         assert_eq!(quiet_after(&[2, 3, 4], known), 500);
+        let at_once = PublishTraits { quiet_ms: Some(0), ..unknown };
+        assert_eq!(quiet_after(&[], at_once), 0);
+        assert_eq!(quiet_after(&[600, 600, 600], at_once), 900);
     }
 
     #[test]

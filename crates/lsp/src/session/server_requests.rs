@@ -16,7 +16,7 @@ use moai_base::path::to_uri;
 /// only then. UTF-8 comes first because clangd takes the first encoding it knows.
 pub(super) fn initialize_params(root: &Path, spec: &ServerSpec, process_id: u32) -> Value {
     let folder = workspace_folder(root);
-    json!({
+    let mut params = json!({
         "processId": process_id,
         "clientInfo": {"name": "moai-ralph", "version": env!("CARGO_PKG_VERSION")},
         "rootUri": folder["uri"],
@@ -50,12 +50,16 @@ pub(super) fn initialize_params(root: &Path, spec: &ServerSpec, process_id: u32)
                     "codeDescriptionSupport": true, "dataSupport": true,
                     "tagSupport": {"valueSet": [1, 2]},
                 },
-                "diagnostic": {"dynamicRegistration": true, "relatedDocumentSupport": true},
             },
             // rust-analyzer reports by it that the project is loaded.
             "experimental": {"serverStatusNotification": true},
         },
-    })
+    });
+    if !spec.publishes.instead_of_pull {
+        params["capabilities"]["textDocument"]["diagnostic"] =
+            json!({"dynamicRegistration": true, "relatedDocumentSupport": true});
+    }
+    params
 }
 
 fn workspace_folder(root: &Path) -> Value {
