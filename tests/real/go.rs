@@ -7,6 +7,7 @@ use crate::support::Sandbox;
 const MAIN: &str = "package main\n\nimport \"example.com/app/lib\"\n\nfunc main() {\n\tvar it int = lib.Made()\n\t_ = it\n}\n";
 const RIGHT: &str = "package lib\n\nfunc Made() int { return 1 }\n";
 const WRONG: &str = "package lib\n\nfunc Made() string { return \"\" }\n";
+const VENDORED: &str = "# example.com/tools v0.0.0 => ../tools\n## explicit; go 1.19\nexample.com/tools/lib\n# example.com/tools => ../tools\n";
 
 fn go() -> Sandbox {
     let sandbox = project_in(&["go"]);
@@ -201,4 +202,35 @@ fn gopls_follows_the_settings_of_the_go_command() {
         let (found, report) = check(&sandbox, "main.go");
         assert_eq!(found, code, "{system}: {report:#}");
     }
+}
+
+/// `go` reads it in place of the one that `go.mod` requires, and gopls registers for none of its files.
+#[test]
+fn a_replaced_module_outside_the_project_may_disappear_and_come_back() {
+    let sandbox = project_in(&["go"]);
+    let replaced = "require example.com/tools v0.0.0\n\nreplace example.com/tools => ../tools\n";
+    sandbox.write("go.mod", &format!("module example.com/app\n\ngo 1.19\n\n{replaced}"));
+    sandbox.write("main.go", &MAIN.replace("example.com/app/lib", "example.com/tools/lib"));
+    sandbox.write("../tools/go.mod", "module example.com/tools\n\ngo 1.19\n");
+    sandbox.write("../tools/lib/lib.go", RIGHT);
+    let (tools, moved) = (sandbox.base().join("tools"), sandbox.base().join("moved"));
+    assert_eq!(check(&sandbox, "main.go").0, 0);
+    for _ in 0..2 {
+        std::fs::rename(&tools, &moved).expect("the sandbox is writable");
+        let (code, report) = check(&sandbox, "main.go");
+        assert_ne!(code, 0, "{report:#}");
+        std::fs::rename(&moved, &tools).expect("the sandbox is writable");
+        assert_eq!(check(&sandbox, "main.go").0, 0);
+    }
+    sandbox.write("../tools/lib/lib.go", WRONG);
+    assert_eq!(check(&sandbox, "main.go").0, 1);
+    sandbox.write("../tools/lib/lib.go", RIGHT);
+    // Vendored, it is read from the folder `vendor`.
+    sandbox.write("vendor/modules.txt", VENDORED);
+    sandbox.write("vendor/example.com/tools/lib/lib.go", RIGHT);
+    assert_eq!(check(&sandbox, "main.go").0, 0);
+    sandbox.write("vendor/example.com/tools/lib/lib.go", WRONG);
+    assert_eq!(check(&sandbox, "main.go").0, 1);
+    std::fs::remove_dir_all(sandbox.path("vendor")).expect("it was written");
+    assert_eq!(check(&sandbox, "main.go").0, 0);
 }

@@ -6,6 +6,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::fault_facts::{read_bounded_text, settings_folder};
+use moai_base::path::normalize;
 use moai_lsp::faults;
 use moai_lsp::session::DiskChange;
 
@@ -47,8 +48,18 @@ pub(super) fn outside_modules(
         let folder = file.parent().unwrap_or(workspace);
         folders.extend(faults::go_replacements(&text).into_iter().map(|used| folder.join(used)));
     }
-    let real = folders.into_iter().filter_map(|folder| folder.canonicalize().ok());
+    let real = folders.iter().map(|folder| real_folder(folder));
     real.filter(|folder| !folder.starts_with(root) && !root.starts_with(folder)).collect()
+}
+
+/// The folder's real path. One that is missing may appear: it is placed below the nearest folder above that exists.
+fn real_folder(folder: &Path) -> PathBuf {
+    let below = |above: &Path, folder: &Path| {
+        Some(above.canonicalize().ok()?.join(folder.strip_prefix(above).ok()?))
+    };
+    let normal = normalize(folder);
+    let real = folder.canonicalize().ok();
+    real.or_else(|| normal.ancestors().find_map(|above| below(above, &normal))).unwrap_or(normal)
 }
 
 /// True if a change may change which modules a workspace replaces or lists.
