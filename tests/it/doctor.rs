@@ -23,7 +23,7 @@ fn outcomes(row: &Value) -> Vec<(String, String)> {
 #[test]
 fn a_server_that_tells_the_truth_passes() {
     let (code, row) =
-        probed(json!({"mode": "pull", "errors": [{"needle": "count = ", "message": "no value"}]}));
+        probed(json!({"mode": "push", "errors": [{"needle": "count = ", "message": "no value"}]}));
     assert_eq!(row["server"], "tombi");
     assert!(outcomes(&row).iter().all(|(_, outcome)| outcome == "right"), "{row:#}");
     assert_eq!((code, outcomes(&row).len()), (0, 5));
@@ -31,7 +31,7 @@ fn a_server_that_tells_the_truth_passes() {
 
 #[test]
 fn a_server_that_finds_nothing_is_called_a_liar() {
-    let (code, row) = probed(json!({"mode": "pull", "errors": []}));
+    let (code, row) = probed(json!({"mode": "push", "errors": []}));
     let of = |name: &str| {
         let outcomes = outcomes(&row);
         outcomes.iter().find(|(act, _)| act == name).map(|(_, outcome)| outcome.clone())
@@ -43,7 +43,7 @@ fn a_server_that_finds_nothing_is_called_a_liar() {
 
 #[test]
 fn a_server_that_dies_is_not_measured() {
-    let (code, row) = probed(json!({"mode": "pull", "fail_initialize": true}));
+    let (code, row) = probed(json!({"mode": "push", "fail_initialize": true}));
     assert!(outcomes(&row).iter().all(|(_, outcome)| outcome == "unmeasured"), "{row:#}");
     assert_eq!(code, 4);
 }
@@ -53,7 +53,7 @@ fn a_project_is_told_what_serves_it_and_what_is_missing() {
     let sandbox = Sandbox::new();
     sandbox.write("app.py", "x = 1\n");
     sandbox.write("main.toml", "x = 1\n");
-    sandbox.fake_server("tombi", json!({"mode": "pull", "errors": []}));
+    sandbox.fake_server("tombi", json!({"mode": "push", "errors": []}));
     let output = sandbox.run(&["doctor"]);
     assert_eq!(output.code, 1, "{output:#?}");
     let line = |start: &str| output.stdout.lines().find(|line| line.starts_with(start));

@@ -135,6 +135,19 @@ fn without_a_module_imports_are_one_gap() {
 }
 
 #[test]
+fn a_corrected_module_counts_again() {
+    let sandbox = go();
+    assert_eq!(check(&sandbox, "main.go").0, 0);
+    let manifest = sandbox.read("go.mod");
+    sandbox.write("go.mod", &manifest.replace("go 1.19", "goo 1.19"));
+    let (code, report) = check(&sandbox, "main.go");
+    assert_eq!(code, 4, "{report:#}");
+    sandbox.write("go.mod", &manifest);
+    let (code, report) = check(&sandbox, "main.go");
+    assert_eq!(code, 0, "{report:#}");
+}
+
+#[test]
 fn a_module_that_go_work_does_not_list_is_one_gap() {
     let sandbox = project_in(&["go"]);
     sandbox.write("go.work", "go 1.19\n\nuse ./app\n");

@@ -5,6 +5,7 @@ mod ast_grep;
 mod auxiliary;
 mod blast;
 mod byte_order_mark;
+mod configurations;
 mod cpp;
 #[path = "../../benches/edits/download.rs"]
 mod download;

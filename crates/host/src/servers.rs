@@ -290,22 +290,25 @@ impl LanguageServers {
             actor::ActorRequest::Measure { subject, language_id: language_id.clone(), reply };
         let routed = pool::RoutedRequest { context: context.clone(), choice, request };
         let sent = self.pool.send(pool::PoolRequest::Forward(Box::new(routed))).await.is_ok();
-        let (version, outcome) = match answer.await {
+        let answer = match answer.await {
             Ok(answer) if sent => answer,
-            _ => (None, Err(Gap::new(Cause::Crashed, "the language server's task ended"))),
+            _ => {
+                let gap = Gap::new(Cause::Crashed, "the language server's task ended");
+                actor::ServerAnswer::of_gap(gap)
+            }
         };
         let elapsed = started_at.elapsed();
-        let (outcome, fault) = match outcome {
+        let (outcome, fault) = match answer.outcome {
             Ok(findings) => {
                 let file = MeasuredFile { input: measured, language_id, checking, database };
                 let explained = fault_facts::explain_faults(context, file, findings).await;
                 let (mut findings, fault) = explained;
                 findings.retain(|finding| !ignored.contains(&finding.code));
-                (Ok(findings), withheld.or(fault))
+                (Ok(findings), withheld.or(answer.configuration_gap).or(fault))
             }
             Err(gap) => (Err(gap), None),
         };
-        ServerMeasurement { sensor, version, outcome, fault, elapsed }
+        ServerMeasurement { sensor, version: answer.version, outcome, fault, elapsed }
     }
 
     /// Forwards a request about a document once the server has loaded the project. The query's own

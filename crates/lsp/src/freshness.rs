@@ -10,7 +10,7 @@ pub(crate) mod push;
 pub(crate) mod rust_analyzer;
 pub(crate) mod tsserver;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use serde_json::Value;
@@ -22,7 +22,7 @@ use super::registry::{DiagnosticsMethod, ServerSpec};
 use crate::jsonrpc::RpcError;
 use crate::messages::DiagnosticContext;
 use crate::session::ProjectListing;
-use crate::session::outside::{CoveringConfig, ListedProject, ProjectLists};
+use crate::session::outside::{CoveringConfig, ListedProject, ProjectLists, ReportedProject};
 use moai_base::finding::Finding;
 use moai_base::verdict::Gap;
 
@@ -159,9 +159,12 @@ impl CompletionProtocol {
     }
 
     /// Handles the answer to [`ProtocolStep::ListProjectFiles`].
-    pub(crate) fn on_project_listed(&mut self, files: Result<Vec<PathBuf>, Gap>) -> ProtocolStep {
+    pub(crate) fn on_project_listed(
+        &mut self,
+        project: Result<ReportedProject, Gap>,
+    ) -> ProtocolStep {
         match self {
-            Self::Pull(state) => state.on_project_listed(files),
+            Self::Pull(state) => state.on_project_listed(project),
             _ => ProtocolStep::Wait,
         }
     }

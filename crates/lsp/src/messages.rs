@@ -85,6 +85,23 @@ fn parse_tsserver_diagnostic(context: DiagnosticContext<'_>, item: &Value) -> Fi
     Finding::new(context.sensor, &code(&item["code"]), severity, context.place(range), text)
 }
 
+/// "Cannot write file … because it would overwrite input file" and the like: nothing is written here, and the
+/// compiler does not report it with `--noEmit`.
+const EMIT_CODES: [u64; 2] = [5055, 5056];
+
+/// The first error among the diagnostics of a TypeScript configuration, as tsserver (`category` "error") and the API
+/// of TypeScript 7 (`category` 1) write them.
+pub(crate) fn configuration_error(diagnostics: &[Value]) -> Option<String> {
+    let mut errors = diagnostics.iter().filter(|one| {
+        (one["category"] == "error" || one["category"] == 1)
+            && one["code"].as_u64().is_none_or(|code| !EMIT_CODES.contains(&code))
+    });
+    let error = errors.next()?;
+    let text = error["text"].as_str().or_else(|| error["message"].as_str());
+    let line = text.and_then(|text| text.lines().next()).unwrap_or(UNREADABLE_MESSAGE);
+    Some(line.trim_end_matches('.').to_owned())
+}
+
 fn tsserver_position(position: &Value) -> Option<Position> {
     Some(Position {
         line: to_coordinate(position["line"].as_u64()?.checked_sub(1)?),

@@ -99,6 +99,10 @@ pub struct ServerSpec {
     /// The files for which it uses an open document's text instead of the disk.
     #[serde(default)]
     pub overlays: OverlaySupport,
+    /// Beginnings of the error messages with which it reports that it cannot read a configuration; it then checks
+    /// under its defaults.
+    #[serde(default)]
+    pub configuration_errors: Vec<String>,
     /// It returns an empty list when it fails, and reports the failure only as a logged error.
     #[serde(default)]
     pub logs_failures: bool,
@@ -121,11 +125,14 @@ pub struct ServerSpec {
     /// first marker that is found decides. `FILE#TABLE` is a TOML file with that table.
     #[serde(default)]
     pub workspace_markers: Vec<String>,
-    /// Files and folders of the root that it reads only once: it is restarted when one changes.
+    /// Files and folders that it reads only once: it is restarted when one changes. A name without `/` stands for
+    /// such files in the workspace and all folders above it, another one for a file of the root or the workspace.
+    /// `${config_home}` at the beginning is the folder of the user's configurations (`~/.config`).
     /// `${python}` stands for the packages of the project's interpreter, `${pyright_environment}` and
     /// `${ty_environment}` for those of the environment that the configuration names, `${compile_database}` for
     /// the database in another folder that clangd's arguments or configuration name, `${go_settings}`
     /// for the file of `go env -w`, `${config_bases}` for the bases of pyright's configuration,
+    /// `${ruff_bases}` for those of ruff's,
     /// `${src_folder}` for whether the workspace has a folder `src`, `${npm_scopes}` for the folders of scopes
     /// in `node_modules`. Names in `node_modules` apply in every folder of the root.
     #[serde(default)]

@@ -33,7 +33,7 @@ use self::documents::{OpenDocuments, ResendPolicy};
 use self::embedded::NamedPlaces;
 use self::loading::{LoadingState, ProgressKind};
 use self::outside::ProjectLists;
-pub use self::outside::{OutsidePlaces, ProjectListing};
+pub use self::outside::{OutsidePlaces, ProjectListing, ReportedProject};
 pub use self::queries::{QueryReply, ServerQuery};
 use self::queue::QueuedMeasure;
 use self::registrations::Registrations;
@@ -46,6 +46,7 @@ use super::freshness::{
 use super::registry::{DiagnosticsMethod, ServerSpec};
 use crate::jsonrpc::{RpcError, RpcId, RpcMessage};
 use crate::messages::DiagnosticContext;
+use crate::switched_off::{mark_configuration_error, reported_project};
 use moai_base::finding::Finding;
 use moai_base::hash::ContentHash;
 use moai_base::limits::DIAGNOSTICS_MS_MAX;
@@ -568,7 +569,13 @@ impl LspSession {
                 // The text is sent again because earlier publishes were ignored.
                 self.restart_with_new_protocol(&[id], now);
             }
-            ProtocolStep::Done(outcome) => {
+            ProtocolStep::Done(mut outcome) => {
+                if let Ok(findings) = &mut outcome
+                    && let Some(project) = reported_project(findings)
+                    && let Some(error) = self.project_lists.configuration_error(project)
+                {
+                    mark_configuration_error(findings, error);
+                }
                 self.finish_job(id, outcome);
                 self.begin_queued(now);
             }
@@ -583,6 +590,15 @@ impl LspSession {
         if let Some(job) = self.jobs.get_mut(&id) {
             job.wake_at = self.flycheck.begin_deadline();
         }
+    }
+
+    /// The gap of every measurement while the server cannot read a configuration, and so checks under its defaults.
+    #[must_use]
+    pub fn configuration_gap(&self) -> Option<Gap> {
+        let error = self.loading.configuration_error()?.trim_end_matches('.');
+        let detail = format!("it cannot read its configuration: {error}");
+        let remedy = "correct the configuration (moai-ralph server logs shows more)";
+        Some(Gap::new(Cause::ProjectFault, detail).with_remedy(remedy))
     }
 
     /// The answer to [`SessionEffect::PrepareFlycheck`]. After a gap the run proves no file clean.

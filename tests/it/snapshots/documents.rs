@@ -257,7 +257,7 @@ fn of_servers() {
             }),
             ("doctor_probes", |sandbox| {
                 let errors = json!([{"needle": "count = ", "message": "no value"}]);
-                sandbox.fake_server("tombi", json!({"mode": "pull", "errors": errors}));
+                sandbox.fake_server("tombi", json!({"mode": "push", "errors": errors}));
                 sandbox.run(&["doctor", "--servers", "toml", "--json"])
             }),
         ],

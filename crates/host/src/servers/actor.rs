@@ -17,7 +17,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 pub(super) use self::description::ActorDescription;
-pub(super) use self::requests::{ActorControl, ActorGauge, ActorRequest, StartReply};
+pub(super) use self::requests::{ActorControl, ActorGauge, ActorRequest, ServerAnswer, StartReply};
 use self::requests::{PendingReply, QueuedRequest};
 use super::breaker::CrashBreaker;
 use super::checking_config::CheckingConfig;
@@ -36,7 +36,7 @@ use moai_base::limits::{
 use moai_base::verdict::{Cause, Gap};
 use moai_lsp::jsonrpc::RpcMessage;
 use moai_lsp::registry::DiagnosticsMethod;
-use moai_lsp::session::{DocumentRequest, LspSession, ServerFolders};
+use moai_lsp::session::{DocumentRequest, LspSession, ReportedProject, ServerFolders};
 
 pub(super) struct ServerActor {
     id: ActorId,
@@ -66,12 +66,12 @@ pub(super) struct ServerActor {
     starts: u64,
 }
 
-/// The files of the project that covers a job's document.
+/// The project that covers a job's document.
 struct JobListing {
     /// Number of the server's start, because job numbers repeat in every process.
     start: u64,
     job: u64,
-    files: Result<Vec<PathBuf>, Gap>,
+    project: Result<ReportedProject, Gap>,
 }
 
 /// Outputs through which an actor reports its state.
@@ -403,7 +403,7 @@ impl ServerActor {
     /// Passes a list on; one for an earlier process is dropped.
     fn on_project_listed(&mut self, listing: JobListing) {
         if let Some(running) = self.running.as_mut().filter(|_| listing.start == self.starts) {
-            running.session.project_files_listed(listing.job, listing.files, Instant::now());
+            running.session.project_files_listed(listing.job, listing.project, Instant::now());
         }
     }
 

@@ -10,7 +10,7 @@ use super::fault_facts::read_bounded_text;
 use crate::files::walk_names;
 use moai_base::jsonc::parse_jsonc;
 use moai_base::limits::CONFIG_BASES_MAX;
-use moai_base::path::RelPath;
+use moai_base::path::{RelPath, normalize};
 use moai_base::toml_value::parse_toml;
 use moai_base::verdict::Gap;
 use moai_lsp::faults::{extended_configs, package_of_module};
@@ -212,6 +212,31 @@ pub(super) fn pyright_bases(workspace: &Path, markers: &[String]) -> Vec<PathBuf
         .into_iter()
         .flat_map(|chain| chain.into_iter().skip(1).map(|base| base.path))
         .collect()
+}
+
+/// The bases of ruff's configurations in a folder and in those above it; some may be missing. Ruff registers for files
+/// of its own names only. Source: <https://docs.astral.sh/ruff/settings/#extend>.
+pub(super) fn ruff_bases(folder: &Path) -> Vec<PathBuf> {
+    let names = ["ruff.toml", ".ruff.toml", "pyproject.toml"];
+    let mut unread: Vec<PathBuf> =
+        folder.ancestors().flat_map(|above| names.map(|name| above.join(name))).collect();
+    let mut bases = Vec::new();
+    while let Some(config) = unread.pop() {
+        if let Some(base) = ruff_base(&config)
+            && bases.len() < CONFIG_BASES_MAX
+            && !bases.contains(&base)
+        {
+            bases.push(base.clone());
+            unread.push(base);
+        }
+    }
+    bases
+}
+
+fn ruff_base(config: &Path) -> Option<PathBuf> {
+    let key = if config.ends_with("pyproject.toml") { "tool.ruff.extend" } else { "extend" };
+    let base = read_keys(config, key)?;
+    Some(normalize(&config.parent()?.join(base.as_str()?)))
 }
 
 fn pyright_chain_of_marker(folder: &Path, marker: &str) -> Vec<PyrightFile> {

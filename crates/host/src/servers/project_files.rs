@@ -1,5 +1,5 @@
-//! Lists the files of a project of the TypeScript 7 server: its language server protocol has no
-//! request for them, but the API that it serves on a socket has. Observed with version 7.0.2.
+//! Lists the files of a project of the TypeScript 7 server, and the errors of its configuration: its language server
+//! protocol has no request for them, but the API that it serves on a socket has. Observed with version 7.0.2.
 
 use std::io;
 use std::path::PathBuf;
@@ -15,16 +15,16 @@ use moai_base::limits::PROJECT_LIST_MS_MAX;
 use moai_base::verdict::{Cause, Gap};
 use moai_lsp::framing::{FrameDecoder, encode_frame};
 use moai_lsp::jsonrpc::{RpcId, RpcMessage};
-use moai_lsp::session::ProjectListing;
+use moai_lsp::session::{ProjectListing, ReportedProject};
 
 /// Bytes of one read.
 const PIECE_BYTES: usize = 64 * 1024;
 
 /// All files that the project of the document reads, in the server's present state. The gap is the reason why
 /// the list is not available.
-pub(super) async fn list_project_files(listing: ProjectListing) -> Result<Vec<PathBuf>, Gap> {
+pub(super) async fn list_project_files(listing: ProjectListing) -> Result<ReportedProject, Gap> {
     match timeout(Duration::from_millis(PROJECT_LIST_MS_MAX), ask_for_files(listing)).await {
-        Ok(Ok(files)) => Ok(files),
+        Ok(Ok(project)) => Ok(project),
         Ok(Err(error)) => {
             let detail = format!("the server does not list the files of the project: {error}");
             Err(Gap::new(Cause::Crashed, detail))
@@ -38,13 +38,18 @@ pub(super) async fn list_project_files(listing: ProjectListing) -> Result<Vec<Pa
 }
 
 /// The server releases the session and its snapshot when the connection ends.
-async fn ask_for_files(listing: ProjectListing) -> io::Result<Vec<PathBuf>> {
+async fn ask_for_files(listing: ProjectListing) -> io::Result<ReportedProject> {
     let socket = UnixStream::connect(&listing.socket).await?;
     let mut api = ApiConnection { socket, decoder: FrameDecoder::default(), requests: 0 };
     let snapshot = api.ask("updateSnapshot", json!({})).await?["snapshot"].clone();
     let document = json!({"snapshot": snapshot, "file": {"uri": listing.uri}});
     let project = api.ask("getDefaultProjectForFile", document).await?["id"].clone();
     let question = json!({"snapshot": snapshot, "project": project});
+    let mut diagnostics = Vec::new();
+    for method in ["getConfigFileParsingDiagnostics", "getProgramDiagnostics"] {
+        let answer = api.ask(method, question.clone()).await?;
+        diagnostics.extend(answer.as_array().into_iter().flatten().cloned());
+    }
     let files = api.ask("getSourceFileNames", question).await?;
     let files = files.as_array().ok_or_else(|| io::Error::other("its answer is not a list"))?;
     let mut files: Vec<PathBuf> =
@@ -53,7 +58,7 @@ async fn ask_for_files(listing: ProjectListing) -> io::Result<Vec<PathBuf>> {
     if listing.config.file_name().is_some() {
         files.extend(tsconfig_chain(&listing.config));
     }
-    Ok(files)
+    Ok(ReportedProject { files, diagnostics })
 }
 
 struct ApiConnection {

@@ -1,5 +1,5 @@
 //! TypeScript and JavaScript: packages that package.json declares and that are not installed, a
-//! tsconfig.json whose base is missing, a file that no tsconfig.json covers. Codes of TypeScript
+//! tsconfig.json whose base is missing or that has errors, a file that no tsconfig.json covers. Codes of TypeScript
 //! 5.9 and 7.0 (`diagnosticMessages.json`).
 
 use std::collections::BTreeSet;
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{FaultFacts, NeededFacts, ProjectFault, first_quoted, matching_indices};
-use crate::switched_off::reported_project;
+use crate::switched_off::{reported_configuration_error, reported_project};
 use moai_base::finding::Finding;
 use moai_base::jsonc::parse_jsonc;
 
@@ -83,6 +83,12 @@ pub(super) fn typescript_fault(facts: &FaultFacts, found: &[Finding]) -> Option<
             &install(facts),
             missing.into_iter().chain(implied),
         ));
+    }
+    if let Some(error) = reported_configuration_error(found) {
+        let config = reported_project(found).unwrap_or_default();
+        let name = config.rsplit('/').next().unwrap_or_default();
+        let detail = format!("{name} has an error: {error}");
+        return Some(ProjectFault::new(&detail, "correct it; the compiler fails", []));
     }
     let is_inferred =
         reported_project(found) == Some("") || !facts.has_any(&["tsconfig.json", "jsconfig.json"]);

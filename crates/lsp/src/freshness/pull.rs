@@ -16,10 +16,10 @@ use super::{
     ServerEvent,
 };
 use crate::jsonrpc::RpcError;
-use crate::messages::parse_diagnostics;
+use crate::messages::{configuration_error, parse_diagnostics};
 use crate::registry::CheckingRules;
 use crate::session::ProjectListing;
-use crate::session::outside::{CoveringConfig, ListedProject};
+use crate::session::outside::{CoveringConfig, ListedProject, ReportedProject};
 use crate::switched_off::{is_project_marker, project_marker};
 use moai_base::finding::Finding;
 use moai_base::limits::{PULL_RETRY_MS_MAX, PULL_RETRY_MS_MIN};
@@ -185,15 +185,19 @@ impl PullProtocol {
     }
 
     /// The files of the covering project, as the server listed them.
-    pub(super) fn on_project_listed(&mut self, files: Result<Vec<PathBuf>, Gap>) -> ProtocolStep {
+    pub(super) fn on_project_listed(
+        &mut self,
+        project: Result<ReportedProject, Gap>,
+    ) -> ProtocolStep {
         let measured = self.measured.take();
         let Some(MeasuredFindings { findings, project: Some(name), change_count }) = measured
         else {
             return ProtocolStep::Wait;
         };
-        match files {
-            Ok(files) => {
-                self.listed = Some(ListedProject { name, files, change_count });
+        match project {
+            Ok(ReportedProject { files, diagnostics }) => {
+                let error = configuration_error(&diagnostics);
+                self.listed = Some(ListedProject { name, files, error, change_count });
                 ProtocolStep::Done(Ok(findings))
             }
             Err(gap) => unlisted_step(findings, gap),
@@ -305,7 +309,7 @@ mod tests {
                 );
                 pull.on_response(subject, answer);
                 pull.on_response(subject, Ok(&json!({"pipe": "/s"})));
-                match pull.on_project_listed(Ok(Vec::new())) {
+                match pull.on_project_listed(Ok(ReportedProject::default())) {
                     ProtocolStep::Done(Ok(found)) => reported_project(&found).map(str::to_owned),
                     other => panic!("{other:?}"),
                 }
@@ -336,7 +340,8 @@ mod tests {
                 assert_eq!(listing.socket, PathBuf::from("/s"));
                 assert_eq!(listing.uri, subject.uri);
                 assert_eq!(listing.config, PathBuf::from("/r/t.json"));
-                step = pull.on_project_listed(files);
+                let reported = |files| ReportedProject { files, diagnostics: Vec::new() };
+                step = pull.on_project_listed(files.map(reported));
             }
             step
         });
@@ -348,7 +353,12 @@ mod tests {
         let (project, session) = (json!({"configFilePath": "/r/t.json"}), json!({"pipe": "/s"}));
         let unknown = error(METHOD_NOT_FOUND);
         let files = || vec![PathBuf::from("/r/node_modules/p/i.d.ts")];
-        let listed = ListedProject { name: "/r/t.json".into(), files: files(), change_count: 0 };
+        let listed = ListedProject {
+            name: "/r/t.json".into(),
+            files: files(),
+            error: None,
+            change_count: 0,
+        };
         let whole = listing_step(0, Ok(&project), Ok(&session), Ok(files()));
         assert_eq!(whole, ("1 found".into(), Some(listed)), "the marker of the project");
         for (count, expected) in [(0, "Silent"), (2, "3 found")] {
@@ -364,8 +374,12 @@ mod tests {
     fn a_projects_files_are_listed_once_per_change_on_disk() {
         let typescript = spec(r#", "checking": "typescript""#);
         let mut lists = ProjectLists::default();
-        let project =
-            ListedProject { name: "/r/t.json".into(), files: Vec::new(), change_count: 0 };
+        let project = ListedProject {
+            name: "/r/t.json".into(),
+            files: Vec::new(),
+            error: None,
+            change_count: 0,
+        };
         lists.store(Path::new("/r"), project);
         for (config, expected) in [
             ("/r/t.json", "1 found".to_owned()),
@@ -402,7 +416,12 @@ mod tests {
         assert_eq!(first, format!("ask {PROJECT_INFO}"));
         lists.store_covering(file.clone(), covering.clone().expect("it was reported"));
         assert_eq!(step(&lists).0, format!("ask {PROJECT_INFO}"), "its files are not listed");
-        let listed = ListedProject { name: "/r/t.json".into(), files: Vec::new(), change_count: 0 };
+        let listed = ListedProject {
+            name: "/r/t.json".into(),
+            files: Vec::new(),
+            error: None,
+            change_count: 0,
+        };
         lists.store(Path::new("/r"), listed.clone());
         assert_eq!(step(&lists), ("1 found".to_owned(), None), "only the marker");
         lists.mark_outdated();

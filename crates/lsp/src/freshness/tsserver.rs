@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 
 use super::{METHOD_NOT_FOUND, MeasurementContext, ProtocolStep};
 use crate::jsonrpc::RpcError;
-use crate::messages::parse_tsserver_diagnostics;
+use crate::messages::{configuration_error, parse_tsserver_diagnostics};
 use crate::session::outside::ListedProject;
 use crate::switched_off::project_marker;
 use moai_base::finding::Finding;
+use moai_base::limits::CONFIG_BASES_MAX;
 use moai_base::verdict::{Cause, Gap};
 
 /// State of one measurement.
@@ -21,6 +22,8 @@ pub(crate) struct TsserverProtocol {
     /// This measurement has requested the project's files.
     has_asked_files: bool,
     listed: Option<ListedProject>,
+    /// The bases of the project's configuration whose errors are not known yet.
+    unread_bases: Vec<String>,
     /// Begins with a marker for the covering project.
     findings: Vec<Finding>,
     /// Of the project lists, when the files of the project were requested.
@@ -33,6 +36,10 @@ enum TsserverStage {
     Project,
     /// tsserver rereads the files on disk.
     Reload,
+    /// Errors in the project's configuration, then in its bases.
+    Configuration,
+    /// Errors of its options that have no place.
+    Options,
     Syntactic,
     Semantic,
 }
@@ -59,8 +66,14 @@ impl TsserverProtocol {
         execute_request("projectInfo", subject.file, self.has_asked_files)
     }
 
+    fn syntactic_request(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
+        self.stage = TsserverStage::Syntactic;
+        tsserver_request("syntacticDiagnosticsSync", subject.file)
+    }
+
+    /// The listed project, once the errors of its configuration are known.
     pub(super) fn take_listed_project(&mut self) -> Option<ListedProject> {
-        self.listed.take()
+        self.listed.take_if(|_| self.stage == TsserverStage::Syntactic)
     }
 
     pub(super) fn on_response(
@@ -91,8 +104,37 @@ impl TsserverProtocol {
                 let files = body["fileNames"].as_array();
                 self.listed = files.map(|files| listed_project(config, files, self.change_count));
                 self.findings = vec![project_marker(subject.about, config)];
-                self.stage = TsserverStage::Syntactic;
-                tsserver_request("syntacticDiagnosticsSync", subject.file)
+                let Some(files) = files.filter(|_| !is_inferred) else {
+                    return self.syntactic_request(subject);
+                };
+                // The list ends with the configuration and its bases.
+                let own = files.iter().rposition(|file| file == config);
+                let bases =
+                    own.map_or(&[][..], |at| &files[at + 1..]).iter().take(CONFIG_BASES_MAX);
+                self.unread_bases = bases.filter_map(Value::as_str).map(str::to_owned).collect();
+                self.stage = TsserverStage::Configuration;
+                configuration_request("semanticDiagnosticsSync", config, config)
+            }
+            TsserverStage::Configuration | TsserverStage::Options => {
+                let Some(diagnostics) = body.as_array() else {
+                    return refused_step("its answer could not be read");
+                };
+                let Some(listed) = &mut self.listed else { return self.syntactic_request(subject) };
+                let error = configuration_error(diagnostics);
+                if error.is_none() && self.stage == TsserverStage::Configuration {
+                    if let Some(base) = self.unread_bases.pop() {
+                        return configuration_request(
+                            "semanticDiagnosticsSync",
+                            &base,
+                            &listed.name,
+                        );
+                    }
+                    self.stage = TsserverStage::Options;
+                    let command = "compilerOptionsDiagnostics-full";
+                    return configuration_request(command, &listed.name, &listed.name);
+                }
+                listed.error = error;
+                self.syntactic_request(subject)
             }
             TsserverStage::Syntactic | TsserverStage::Semantic => {
                 let Some(found) = parse_tsserver_diagnostics(subject.about, body) else {
@@ -111,7 +153,12 @@ impl TsserverProtocol {
 
 fn listed_project(config: &str, files: &[Value], change_count: u64) -> ListedProject {
     let files = files.iter().filter_map(Value::as_str).map(PathBuf::from).collect();
-    ListedProject { name: config.to_owned(), files, change_count }
+    ListedProject { name: config.to_owned(), files, error: None, change_count }
+}
+
+/// A request about a project's configuration, or a base of it.
+fn configuration_request(command: &str, file: &str, config: &str) -> ProtocolStep {
+    command_step(command, &json!({"file": file, "projectFileName": config}))
 }
 
 fn tsserver_request(command: &str, file: &Path) -> ProtocolStep {
@@ -119,10 +166,15 @@ fn tsserver_request(command: &str, file: &Path) -> ProtocolStep {
 }
 
 fn execute_request(command: &str, file: &Path, with_files: bool) -> ProtocolStep {
-    let arguments = json!([command, {
+    let arguments = json!({
         "file": file.to_string_lossy(), "includeLinePosition": false,
         "needFileNameList": with_files,
-    }]);
+    });
+    command_step(command, &arguments)
+}
+
+fn command_step(command: &str, arguments: &Value) -> ProtocolStep {
+    let arguments = json!([command, arguments]);
     let params = json!({"command": "typescript.tsserverRequest", "arguments": arguments});
     ProtocolStep::SendRequest("workspace/executeCommand", params)
 }
@@ -169,6 +221,61 @@ mod tests {
         check("/r/tsconfig.json", &json!(null), "Crashed");
     }
 
+    /// The commands of a measurement whose project is listed with these answers about its configuration, and the error
+    /// of the listed project.
+    fn configuration_steps(configuration: &Value, options: &Value) -> (Vec<Value>, Option<String>) {
+        let mut state = TsserverProtocol::default();
+        let files = ["/r/a.ts", "/r/tsconfig.json", "/r/base.json"];
+        let project = json!({"configFileName": "/r/tsconfig.json", "fileNames": files});
+        let mut commands = Vec::new();
+        let mut error = None;
+        with_subject(Instant::now(), 0, false, |subject| {
+            let mut step = state.begin(subject);
+            while let ProtocolStep::SendRequest(_, params) = &step {
+                let (command, arguments) = (&params["arguments"][0], &params["arguments"][1]);
+                let body = match command.as_str() {
+                    Some("projectInfo") => project.clone(),
+                    Some("compilerOptionsDiagnostics-full") => options.clone(),
+                    _ if arguments["file"] == "/r/base.json" => configuration.clone(),
+                    _ => json!([]),
+                };
+                commands.push(command.clone());
+                step = state.on_response(subject, Ok(&json!({"success": true, "body": body})));
+                if let Some(listed) = state.take_listed_project() {
+                    error = listed.error;
+                }
+            }
+        });
+        (commands, error)
+    }
+
+    #[test]
+    fn the_errors_of_a_listed_configuration_are_requested() {
+        let none = json!([]);
+        let place = json!({"line": 1, "offset": 1});
+        let unknown =
+            json!([{"start": place, "category": "error", "code": 5023, "text": "Unknown."}]);
+        let emit = json!([{"category": "error", "code": 5055, "message": "Cannot write file"}]);
+        let missing = json!([
+            {"category": "warning", "code": 1, "message": "x"},
+            {"category": "error", "code": 2688, "message": "Cannot find\nmore"},
+        ]);
+        let all = [
+            "projectInfo",
+            "semanticDiagnosticsSync",
+            "semanticDiagnosticsSync",
+            "compilerOptionsDiagnostics-full",
+            "syntacticDiagnosticsSync",
+            "semanticDiagnosticsSync",
+        ];
+        let (commands, error) = configuration_steps(&none, &emit);
+        assert_eq!((commands, error), (all.map(Value::from).to_vec(), None));
+        let (_, error) = configuration_steps(&none, &missing);
+        assert_eq!(error.as_deref(), Some("Cannot find"));
+        let (commands, error) = configuration_steps(&unknown, &missing);
+        assert_eq!((commands.len(), error.as_deref()), (5, Some("Unknown")));
+    }
+
     #[test]
     fn a_server_without_disk_notifications_reads_the_disk_first() {
         let mut state = TsserverProtocol::default();
@@ -188,24 +295,32 @@ mod tests {
     fn asked_files(current: Option<&str>, body: &Value) -> (Vec<bool>, Option<ListedProject>) {
         let mut lists = ProjectLists::default();
         let files = Vec::new();
-        let current =
-            current.map(|name| ListedProject { name: name.to_owned(), files, change_count: 0 });
+        let current = current.map(|name| ListedProject {
+            name: name.to_owned(),
+            files,
+            error: None,
+            change_count: 0,
+        });
         if let Some(project) = current {
             lists.store(Path::new("/r"), project);
         }
         let mut state = TsserverProtocol::default();
         let mut asked = Vec::new();
+        let mut listed = None;
         with_subject(Instant::now(), 0, false, |subject| {
             let subject = MeasurementContext { project_lists: &lists, ..*subject };
             let mut step = state.begin(&subject);
-            while let ProtocolStep::SendRequest(_, params) = &step
-                && params["arguments"][0] == "projectInfo"
-            {
-                asked.push(params["arguments"][1]["needFileNameList"] == true);
+            while let ProtocolStep::SendRequest(_, params) = &step {
+                let is_about_project = params["arguments"][0] == "projectInfo";
+                if is_about_project {
+                    asked.push(params["arguments"][1]["needFileNameList"] == true);
+                }
+                let body = if is_about_project { body.clone() } else { json!([]) };
                 step = state.on_response(&subject, Ok(&json!({"success": true, "body": body})));
+                listed = listed.take().or_else(|| state.take_listed_project());
             }
         });
-        (asked, state.take_listed_project())
+        (asked, listed)
     }
 
     #[test]
@@ -215,6 +330,7 @@ mod tests {
         let listed = ListedProject {
             name: config.to_owned(),
             files: files.map(PathBuf::from).to_vec(),
+            error: None,
             change_count: 0,
         };
         assert_eq!(asked_files(None, &listing), (vec![true], Some(listed.clone())));

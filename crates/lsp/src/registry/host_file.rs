@@ -162,6 +162,7 @@ fn default_server_spec() -> ServerSpec {
         restart_on: Vec::new(),
         data_extensions: Vec::new(),
         watches: Vec::new(),
+        configuration_errors: Vec::new(),
         logs_failures: false,
         needs: Vec::new(),
         tools: Vec::new(),

@@ -22,6 +22,10 @@ pub(super) struct LoadingState {
     /// Prefixes of the log message that all files of the project are listed; emptied when it
     /// arrives.
     file_list_messages: Vec<String>,
+    /// Prefixes of the messages that a configuration cannot be read.
+    configuration_messages: Vec<String>,
+    /// The first line of such a message.
+    configuration_error: Option<String>,
 }
 
 /// The kind of a `$/progress` notification.
@@ -41,6 +45,8 @@ impl LoadingState {
             tokens: HashMap::new(),
             fault: None,
             file_list_messages: spec.lists_files.clone(),
+            configuration_messages: spec.configuration_errors.clone(),
+            configuration_error: None,
         }
     }
 
@@ -52,6 +58,16 @@ impl LoadingState {
     /// The server's complaint about the project as a whole, while it has one.
     pub(super) fn fault(&self) -> Option<&str> {
         self.fault.as_ref().map(|(_, words)| words.as_str())
+    }
+
+    /// What the server reported about a configuration that it cannot read.
+    pub(super) fn configuration_error(&self) -> Option<&str> {
+        self.configuration_error.as_deref()
+    }
+
+    /// The server reads its configurations again, and reports again those that it cannot read.
+    pub(super) fn on_configuration_reread(&mut self) {
+        self.configuration_error = None;
     }
 
     pub(super) fn is_loading(&self) -> bool {
@@ -90,10 +106,14 @@ impl LoadingState {
     /// Handles a server-specific notification.
     pub(super) fn on_notification(&mut self, method: &str, params: &Value) {
         match (method, self.awaited_signal) {
-            ("window/logMessage", _) => {
+            ("window/logMessage" | "window/showMessage", _) => {
                 let message = params["message"].as_str().unwrap_or_default();
-                if self.file_list_messages.iter().any(|beginning| message.starts_with(beginning)) {
+                let begins_like = |known: &[String]| known.iter().any(|it| message.starts_with(it));
+                if begins_like(&self.file_list_messages) {
                     self.file_list_messages.clear();
+                }
+                if begins_like(&self.configuration_messages) {
+                    self.configuration_error = message.lines().next().map(str::to_owned);
                 }
             }
             // rust-analyzer may load again after a change of Cargo.toml.
@@ -141,6 +161,21 @@ mod tests {
             states.push(loading.is_loading());
         }
         states
+    }
+
+    #[test]
+    fn an_unreadable_configuration_counts_until_the_server_reads_it_again() {
+        let known = spec(r#", "configuration_errors": ["Config file"]"#);
+        let mut loading = LoadingState::new(&known);
+        let says = |loading: &mut LoadingState, method: &str, message: &str| {
+            loading.on_notification(method, &json!({"type": 1, "message": message}));
+            loading.configuration_error().map(str::to_owned)
+        };
+        assert_eq!(says(&mut loading, "window/logMessage", "No Config file"), None);
+        let error = says(&mut loading, "window/showMessage", "Config file x is wrong\nmore");
+        assert_eq!(error.as_deref(), Some("Config file x is wrong"));
+        loading.on_configuration_reread();
+        assert_eq!(loading.configuration_error(), None);
     }
 
     #[test]

@@ -6,6 +6,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use serde_json::Value;
+
 use super::embedded::{NamedPlaces, embedded_places};
 use super::schemas::schema_files;
 use super::{DiskChange, DocumentRequest, LspSession, SessionEffect, SessionPhase};
@@ -44,6 +46,15 @@ pub struct ProjectListing {
     pub config: PathBuf,
 }
 
+/// What the API of the TypeScript 7 server reports about a project.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReportedProject {
+    /// All files that the project reads, its configuration and that one's bases among them.
+    pub files: Vec<PathBuf>,
+    /// The diagnostics of its configuration, as the API writes them.
+    pub diagnostics: Vec<Value>,
+}
+
 /// A project of the server, and its files where the server was asked for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ListedProject {
@@ -51,6 +62,8 @@ pub(crate) struct ListedProject {
     pub(crate) name: String,
     /// All files that the project reads.
     pub(crate) files: Vec<PathBuf>,
+    /// The first error of its configuration, which no file of the project has.
+    pub(crate) error: Option<String>,
     /// [`ProjectLists::change_count`] when the server was asked for them.
     pub(crate) change_count: u64,
 }
@@ -68,6 +81,8 @@ pub(crate) struct CoveringConfig {
 #[derive(Debug, Default)]
 pub(crate) struct ProjectLists {
     files: BTreeMap<String, BTreeSet<PathBuf>>,
+    /// The errors of the projects' configurations.
+    errors: BTreeMap<String, String>,
     /// The folders of these files in installed packages.
     package_folders: BTreeSet<PathBuf>,
     /// The projects whose files were listed after the last change that may have changed them.
@@ -92,6 +107,11 @@ impl ProjectLists {
     /// project's files since the last such change.
     pub(crate) fn covering_config(&self, file: &Path) -> Option<&str> {
         self.covering.get(file).map(String::as_str).filter(|config| self.is_current(config))
+    }
+
+    /// The error of a project's configuration.
+    pub(crate) fn configuration_error(&self, project: &str) -> Option<&str> {
+        self.errors.get(project).map(String::as_str)
     }
 
     /// The configurations of the projects whose files were listed.
@@ -128,6 +148,8 @@ impl ProjectLists {
         unpolled.extend(manifests);
         let folders = unpolled.iter().flat_map(|file| package_folders(file));
         self.package_folders.extend(folders.map(Path::to_path_buf));
+        self.errors.remove(&project.name);
+        self.errors.extend(project.error.map(|error| (project.name.clone(), error)));
         self.files.entry(project.name.clone()).or_default().extend(unpolled);
         if project.change_count == self.change_count {
             self.current.insert(project.name);
@@ -188,7 +210,7 @@ impl LspSession {
         if !self.project_lists.files.contains_key(&name) {
             let files = folder.ancestors().map(|above| above.join(CLANGD_CONFIG)).collect();
             let change_count = self.project_lists.change_count();
-            self.store_project_list(ListedProject { name, files, change_count });
+            self.store_project_list(ListedProject { name, files, error: None, change_count });
         }
     }
 
@@ -233,10 +255,10 @@ impl LspSession {
     pub fn project_files_listed(
         &mut self,
         job: u64,
-        files: Result<Vec<PathBuf>, Gap>,
+        project: Result<ReportedProject, Gap>,
         now: Instant,
     ) {
-        self.advance_job(job, now, |protocol, _| protocol.on_project_listed(files));
+        self.advance_job(job, now, |protocol, _| protocol.on_project_listed(project));
     }
 
     /// Sets the folders outside the root whose files the server reads, but does not register for.
@@ -363,7 +385,8 @@ mod tests {
         let mut lists = ProjectLists::default();
         for file in ["/o/a.ts", "/o/b.ts"] {
             let files = vec![PathBuf::from(file)];
-            let project = ListedProject { name: "p".to_owned(), files, change_count: 0 };
+            let project =
+                ListedProject { name: "p".to_owned(), files, error: None, change_count: 0 };
             lists.store(Path::new("/r"), project);
         }
         assert_eq!(lists.files["p"], BTreeSet::from(["/o/a.ts", "/o/b.ts"].map(PathBuf::from)));

@@ -126,8 +126,14 @@ impl LspSession {
         false
     }
 
-    /// rust-analyzer without a project searches for one again only when its folders change.
+    /// rust-analyzer without a project searches for one again only when its folders change. gopls keeps complaining of
+    /// a `go.mod` that has been corrected (seen with the gopls of Debian 12).
     fn rediscover_project(&mut self, changes: &[(PathBuf, DiskChange)]) {
+        let is_go_manifest = |path: &Path| path.ends_with("go.mod") || path.ends_with("go.work");
+        if self.loading.fault().is_some() && changes.iter().any(|(path, _)| is_go_manifest(path)) {
+            self.effects.push(SessionEffect::Outdated);
+            return;
+        }
         let touches_manifest = changes.iter().any(|(path, _)| path.ends_with("Cargo.toml"));
         if touches_manifest && self.flycheck.has_no_project() {
             let folder = [json!({"uri": to_uri(&self.workspace), "name": "root"})];
@@ -153,6 +159,10 @@ impl LspSession {
                 DiskChange::Changed => 2,
                 DiskChange::Deleted => 3,
             };
+            let is_configuration = |marker: &String| path.ends_with(marker);
+            if self.spec.root_markers.iter().any(is_configuration) {
+                self.loading.on_configuration_reread();
+            }
             events.push(json!({"uri": to_uri(&path), "type": kind}));
         }
         if !events.is_empty() {

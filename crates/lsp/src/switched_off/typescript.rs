@@ -16,6 +16,9 @@ use moai_base::verdict::{Cause, Gap};
 /// file; its message is the path, empty without one. `faults::explain_findings` removes it.
 const PROJECT_MARKER: &str = "covering-project";
 
+/// Code of the finding by which the session passes on an error of that configuration; its message is the error.
+const CONFIGURATION_MARKER: &str = "configuration-error";
+
 /// The marker with the configuration reported by the server.
 pub(crate) fn project_marker(about: DiagnosticContext<'_>, config: &str) -> Finding {
     // tsserver's name of an inferred project is `/dev/null/inferredProject1*`.
@@ -26,15 +29,35 @@ pub(crate) fn project_marker(about: DiagnosticContext<'_>, config: &str) -> Find
     Finding { message: config.to_owned(), ..marker }
 }
 
+/// Adds the marker for an error of the configuration that covers the file.
+pub(crate) fn mark_configuration_error(findings: &mut Vec<Finding>, error: &str) {
+    let project = findings.iter().find(|finding| finding.code == PROJECT_MARKER).cloned();
+    findings.extend(project.map(|project| Finding {
+        code: CONFIGURATION_MARKER.to_owned(),
+        message: error.to_owned(),
+        ..project
+    }));
+}
+
+/// True for a finding that only passes on what the server reported about the covering project.
 pub(crate) fn is_project_marker(finding: &Finding) -> bool {
-    finding.code == PROJECT_MARKER
+    [PROJECT_MARKER, CONFIGURATION_MARKER].contains(&finding.code.as_str())
 }
 
 /// The configuration that the server reported with its findings; empty for a file outside every
 /// project, `None` if it reported none.
 #[must_use]
 pub fn reported_project(findings: &[Finding]) -> Option<&str> {
-    let marker = findings.iter().find(|finding| is_project_marker(finding));
+    marker_message(findings, PROJECT_MARKER)
+}
+
+/// The error of that configuration, if the server reported one.
+pub(crate) fn reported_configuration_error(findings: &[Finding]) -> Option<&str> {
+    marker_message(findings, CONFIGURATION_MARKER)
+}
+
+fn marker_message<'f>(findings: &'f [Finding], code: &str) -> Option<&'f str> {
+    let marker = findings.iter().find(|finding| finding.code == code);
     marker.map(|marker| marker.message.as_str())
 }
 

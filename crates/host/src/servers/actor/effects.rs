@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use super::{JobListing, PendingReply, RunningServer, ServerActor};
+use super::{JobListing, PendingReply, RunningServer, ServerActor, ServerAnswer};
 use crate::servers::ServerReach;
 use crate::servers::cargo_records::forget_changed_units;
 use crate::servers::project_files::list_project_files;
 use moai_base::limits::SERVER_START_MS_MAX;
 use moai_base::verdict::{Cause, Gap};
-use moai_lsp::session::SessionEffect;
+use moai_lsp::session::{LspSession, SessionEffect};
 
 impl ServerActor {
     /// Performs the session's effects; a gap means that the process must be ended.
@@ -47,8 +47,14 @@ impl ServerActor {
                         outcome.as_ref().err().is_none_or(|gap| !gap.cause.is_transient());
                     let reply = self.settle_ticket(ticket, is_proof, running.as_deref_mut());
                     if let Some(PendingReply::Diagnostics(reply)) = reply {
+                        let session = running.as_ref().map(|running| &running.session);
+                        let answer = ServerAnswer {
+                            version: self.version.clone(),
+                            outcome,
+                            configuration_gap: session.and_then(LspSession::configuration_gap),
+                        };
                         // The caller may have dropped its receiver; then the verdict is not needed.
-                        let _ = reply.send((self.version.clone(), outcome));
+                        let _ = reply.send(answer);
                     }
                 }
                 SessionEffect::QueryAnswered(ticket, outcome) => {
@@ -74,9 +80,9 @@ impl ServerActor {
                 }
                 SessionEffect::ListProjectFiles(job, listing) => {
                     let start = self.starts;
-                    let files = list_project_files(listing);
+                    let project = list_project_files(listing);
                     self.listings
-                        .spawn(async move { JobListing { start, job, files: files.await } });
+                        .spawn(async move { JobListing { start, job, project: project.await } });
                 }
                 SessionEffect::PrepareFlycheck => {
                     let preparation = forget_changed_units(self.choice.clone(), self.process_env());

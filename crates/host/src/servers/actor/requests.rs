@@ -14,8 +14,21 @@ use moai_base::finding::Finding;
 use moai_base::verdict::Gap;
 use moai_lsp::session::{DiskChange, PresentText, QueryReply, ServerQuery};
 
-/// An answer: the server's version and its verdict.
-pub(in crate::servers) type ServerAnswer = (Option<String>, Result<Vec<Finding>, Gap>);
+/// A server's answer to a measurement.
+pub(in crate::servers) struct ServerAnswer {
+    /// The server's version, if it reports one.
+    pub(in crate::servers) version: Option<String>,
+    pub(in crate::servers) outcome: Result<Vec<Finding>, Gap>,
+    /// Why the findings are incomplete: the server cannot read a configuration.
+    pub(in crate::servers) configuration_gap: Option<Gap>,
+}
+
+impl ServerAnswer {
+    /// The answer without a server.
+    pub(in crate::servers) fn of_gap(gap: Gap) -> Self {
+        Self { version: None, outcome: Err(gap), configuration_gap: None }
+    }
+}
 
 /// A caller's request to a server; processed in order.
 pub(in crate::servers) enum ActorRequest {
@@ -41,7 +54,7 @@ impl ActorRequest {
     pub(in crate::servers) fn refuse(self, gap: Gap) {
         // The caller may have dropped its receiver.
         match self {
-            Self::Measure { reply, .. } => drop(reply.send((None, Err(gap)))),
+            Self::Measure { reply, .. } => drop(reply.send(ServerAnswer::of_gap(gap))),
             Self::Query { reply, .. } => drop(reply.send(Err(gap))),
             Self::FilesChanged { .. } => {}
         }

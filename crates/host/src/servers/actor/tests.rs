@@ -3,7 +3,6 @@
 use super::*;
 use crate::servers::ProjectPrograms;
 use crate::servers::ServerIdentity;
-use crate::servers::actor::requests::ServerAnswer;
 use moai_base::hash::ContentHash;
 use moai_base::path::RelPath;
 use moai_lsp::registry::Catalogue;
@@ -59,6 +58,6 @@ async fn every_request_is_answered_when_the_pool_drops_the_actor() {
     let (controls, controlled) = mpsc::channel(1);
     drop((requests, controls));
     actor.run(controlled).await;
-    let (_, verdict) = answer.try_recv().expect("an answer");
+    let verdict = answer.try_recv().expect("an answer").outcome;
     assert_eq!(verdict.unwrap_err().cause, Cause::Crashed);
 }

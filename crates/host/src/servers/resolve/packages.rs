@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::program::{is_of_project, is_program};
 use crate::servers::ServerContext;
-use crate::servers::checking_config::{pyright_bases, pyright_environment, ty_environment};
+use crate::servers::checking_config::{
+    pyright_bases, pyright_environment, ruff_bases, ty_environment,
+};
 use crate::servers::compile_database::DatabaseSearch;
 use crate::servers::go_workspace;
 use crate::servers::installed_packages::InstalledPackages;
@@ -43,6 +45,9 @@ pub(super) fn read_once(
                 let bases = pyright_bases(workspace, &spec.workspace_markers);
                 states.extend(bases.iter().map(|base| modified(base)));
             }
+            "${ruff_bases}" => {
+                states.extend(ruff_bases(workspace).iter().map(|base| modified(base)));
+            }
             "${src_folder}" => states.push(workspace.join("src").is_dir().to_string()),
             "${npm_scopes}" => {
                 let folders = BTreeSet::from([context.root.as_path(), workspace]);
@@ -55,10 +60,17 @@ pub(super) fn read_once(
                 states.extend(settings.map(|file| modified(&file)));
             }
             name => {
-                states.push(modified(&context.root.join(name)));
-                if workspace != context.root {
-                    states.push(modified(&workspace.join(name)));
+                if let Some(name) = name.strip_prefix("${config_home}/") {
+                    let folder = config_home(context);
+                    states.extend(folder.and_then(|folder| modified_if_there(&folder.join(name))));
+                    continue;
                 }
+                let is_searched_above = !name.contains('/');
+                let above = workspace.ancestors().filter(|_| is_searched_above);
+                let folders: BTreeSet<&Path> =
+                    above.chain([context.root.as_path(), workspace]).collect();
+                let places = folders.iter().map(|folder| folder.join(name));
+                states.extend(places.filter_map(|place| modified_if_there(&place)));
             }
         }
     }
@@ -142,6 +154,19 @@ fn site_packages_in(environment: &Path) -> Vec<PathBuf> {
         .collect();
     sites.sort();
     sites
+}
+
+/// The folder of the user's configurations of programs.
+fn config_home(context: &ServerContext) -> Option<PathBuf> {
+    let own = context.env.get("XDG_CONFIG_HOME").filter(|folder| folder.starts_with('/'));
+    let home = || Some(Path::new(context.env.get("HOME")?).join(".config"));
+    own.map(PathBuf::from).or_else(home)
+}
+
+/// The path and modification time of a file, if it exists.
+fn modified_if_there(path: &Path) -> Option<String> {
+    let time = path.metadata().and_then(|meta| meta.modified()).ok()?;
+    Some(format!("{} {time:?}", path.display()))
 }
 
 /// The modification time of a file; another text if it does not exist.
