@@ -4,8 +4,11 @@
 
 pub mod responses;
 
+use std::path::Path;
+
 use serde_json::Value;
 
+use crate::session::outside::ConfigurationFault;
 use moai_base::finding::{Finding, FindingPlace, Severity};
 use moai_base::hash::ContentHash;
 use moai_base::limits::LSP_COORDINATE_MAX;
@@ -85,13 +88,16 @@ fn parse_tsserver_diagnostic(context: DiagnosticContext<'_>, item: &Value) -> Fi
     Finding::new(context.sensor, &code(&item["code"]), severity, context.place(range), text)
 }
 
-/// "Cannot write file … because it would overwrite input file" and the like: nothing is written here, and the
-/// compiler does not report it with `--noEmit`.
-const EMIT_CODES: [u64; 2] = [5055, 5056];
+/// "Cannot write file … because it would overwrite input file" and "'allowImportingTsExtensions' can only be used when
+/// one of 'noEmit' …": nothing is written here, and the compiler does not report them with `--noEmit`.
+const EMIT_CODES: [u64; 3] = [5055, 5056, 5096];
 
-/// The first error among the diagnostics of a TypeScript configuration, as tsserver (`category` "error") and the API
-/// of TypeScript 7 (`category` 1) write them.
-pub(crate) fn configuration_error(diagnostics: &[Value]) -> Option<String> {
+/// The first error among the diagnostics of a TypeScript configuration or of a base of it, as tsserver (`category`
+/// "error") and the API of TypeScript 7 (`category` 1, and the name of the file) write them.
+pub(crate) fn first_configuration_fault(
+    file: &Path,
+    diagnostics: &[Value],
+) -> Option<ConfigurationFault> {
     let mut errors = diagnostics.iter().filter(|one| {
         (one["category"] == "error" || one["category"] == 1)
             && one["code"].as_u64().is_none_or(|code| !EMIT_CODES.contains(&code))
@@ -99,7 +105,11 @@ pub(crate) fn configuration_error(diagnostics: &[Value]) -> Option<String> {
     let error = errors.next()?;
     let text = error["text"].as_str().or_else(|| error["message"].as_str());
     let line = text.and_then(|text| text.lines().next()).unwrap_or(UNREADABLE_MESSAGE);
-    Some(line.trim_end_matches('.').to_owned())
+    let file = error["fileName"].as_str().map_or(file, Path::new);
+    Some(ConfigurationFault {
+        file: file.to_path_buf(),
+        message: line.trim_end_matches('.').to_owned(),
+    })
 }
 
 fn tsserver_position(position: &Value) -> Option<Position> {

@@ -125,9 +125,10 @@ pub struct ServerSpec {
     /// first marker that is found decides. `FILE#TABLE` is a TOML file with that table.
     #[serde(default)]
     pub workspace_markers: Vec<String>,
-    /// Files and folders that it reads only once: it is restarted when one changes. A name without `/` stands for
-    /// such files in the workspace and all folders above it, another one for a file of the root or the workspace.
-    /// `${config_home}` at the beginning is the folder of the user's configurations (`~/.config`).
+    /// Files and folders that it reads only once: it is restarted when one changes. Names are relative to the
+    /// root and the workspace. `${above}/NAME` stands for the files of that name in the workspace and all folders above
+    /// it, `${config_home}/NAME` for one among the user's configurations (`~/.config`), `**/*.EXTENSION` for all
+    /// polled files with this extension.
     /// `${python}` stands for the packages of the project's interpreter, `${pyright_environment}` and
     /// `${ty_environment}` for those of the environment that the configuration names, `${compile_database}` for
     /// the database in another folder that clangd's arguments or configuration name, `${go_settings}`
@@ -366,8 +367,13 @@ pub struct CatalogueError {
 }
 
 impl ServerSpec {
-    /// True for a folder of installed packages, or the record of an installation, that `restart_on` names, in
-    /// whichever folder it is.
+    /// True unless it publishes instead; a user's own entry may choose pull for the same server.
+    pub(crate) fn is_offered_pull(&self) -> bool {
+        !self.publishes.instead_of_pull || self.diagnostics != DiagnosticsMethod::Push
+    }
+
+    /// True for a folder of installed packages, the record of an installation, or a file with an extension, that
+    /// `restart_on` names, in whichever folder it is.
     pub(crate) fn is_restarted_by(&self, path: &Path) -> bool {
         let is_scope = || {
             let is_in_packages =
@@ -376,7 +382,10 @@ impl ServerSpec {
         };
         self.restart_on.iter().any(|name| match name.as_str() {
             "${npm_scopes}" => is_scope(),
-            name => is_in_node_modules(Path::new(name)) && path.ends_with(name),
+            name => match name.strip_prefix("**/*.") {
+                Some(extension) => path.extension().is_some_and(|it| it == extension),
+                None => is_in_node_modules(Path::new(name)) && path.ends_with(name),
+            },
         })
     }
 }

@@ -46,7 +46,7 @@ use super::freshness::{
 use super::registry::{DiagnosticsMethod, ServerSpec};
 use crate::jsonrpc::{RpcError, RpcId, RpcMessage};
 use crate::messages::DiagnosticContext;
-use crate::switched_off::{mark_configuration_error, reported_project};
+use crate::switched_off::{mark_configuration_fault, reported_project};
 use moai_base::finding::Finding;
 use moai_base::hash::ContentHash;
 use moai_base::limits::DIAGNOSTICS_MS_MAX;
@@ -182,6 +182,8 @@ pub struct LspSession {
     flycheck: Flycheck,
     publish_runs: PublishRuns,
     newest_ticket: u64,
+    /// The server has been notified of a changed manifest of Go.
+    has_announced_manifest: bool,
     /// Files changed on disk of which the server cannot be notified.
     is_behind_disk: bool,
     registrations: Registrations,
@@ -234,6 +236,7 @@ impl LspSession {
             flycheck: Flycheck::default(),
             publish_runs: PublishRuns::default(),
             newest_ticket: 0,
+            has_announced_manifest: false,
             is_behind_disk: false,
             registrations: Registrations::with_unregistered(&spec.watches),
             project_lists: ProjectLists::default(),
@@ -448,6 +451,7 @@ impl LspSession {
             }
             ProgressKind::Other => {}
         }
+        self.restart_if_complaint_is_late();
     }
 
     /// Passes an event to every job, and wakes all jobs when it ended the loading.
@@ -572,9 +576,9 @@ impl LspSession {
             ProtocolStep::Done(mut outcome) => {
                 if let Ok(findings) = &mut outcome
                     && let Some(project) = reported_project(findings)
-                    && let Some(error) = self.project_lists.configuration_error(project)
+                    && let Some(fault) = self.project_lists.configuration_fault(project)
                 {
-                    mark_configuration_error(findings, error);
+                    mark_configuration_fault(findings, &fault.describe(&self.root));
                 }
                 self.finish_job(id, outcome);
                 self.begin_queued(now);

@@ -9,7 +9,7 @@ pub use self::pyright::{PyrightConfig, PyrightLayer, pyright_gap};
 pub use self::typescript::reported_project;
 pub use self::typescript::{CoveringProject, typescript_gap};
 pub(crate) use self::typescript::{
-    is_project_marker, mark_configuration_error, project_marker, reported_configuration_error,
+    is_project_marker, mark_configuration_fault, project_marker, reported_configuration_fault,
 };
 
 use moai_base::path::RelPath;

@@ -214,29 +214,35 @@ pub(super) fn pyright_bases(workspace: &Path, markers: &[String]) -> Vec<PathBuf
         .collect()
 }
 
-/// The bases of ruff's configurations in a folder and in those above it; some may be missing. Ruff registers for files
-/// of its own names only. Source: <https://docs.astral.sh/ruff/settings/#extend>.
-pub(super) fn ruff_bases(folder: &Path) -> Vec<PathBuf> {
-    let names = ["ruff.toml", ".ruff.toml", "pyproject.toml"];
-    let mut unread: Vec<PathBuf> =
-        folder.ancestors().flat_map(|above| names.map(|name| above.join(name))).collect();
+/// The bases of ruff's configurations in these folders; some may be missing. ruff registers for files of its own names
+/// only. Source: <https://docs.astral.sh/ruff/settings/#extend>.
+pub(super) fn ruff_bases<'f>(
+    folders: impl Iterator<Item = &'f Path>,
+    home: Option<&Path>,
+) -> Vec<PathBuf> {
     let mut bases = Vec::new();
-    while let Some(config) = unread.pop() {
-        if let Some(base) = ruff_base(&config)
-            && bases.len() < CONFIG_BASES_MAX
-            && !bases.contains(&base)
-        {
-            bases.push(base.clone());
-            unread.push(base);
+    for folder in folders {
+        for name in ["ruff.toml", ".ruff.toml", "pyproject.toml"] {
+            let mut next = ruff_base(&folder.join(name), home);
+            while let Some(base) = next.take()
+                && bases.len() < CONFIG_BASES_MAX
+                && !bases.contains(&base)
+            {
+                next = ruff_base(&base, home);
+                bases.push(base);
+            }
         }
     }
     bases
 }
 
-fn ruff_base(config: &Path) -> Option<PathBuf> {
+/// ruff expands `~` and variables in the path; one with a variable is not followed.
+fn ruff_base(config: &Path, home: Option<&Path>) -> Option<PathBuf> {
     let key = if config.ends_with("pyproject.toml") { "tool.ruff.extend" } else { "extend" };
     let base = read_keys(config, key)?;
-    Some(normalize(&config.parent()?.join(base.as_str()?)))
+    let base = base.as_str()?;
+    let in_home = base.strip_prefix("~/").and_then(|name| Some(home?.join(name)));
+    Some(in_home.unwrap_or_else(|| normalize(&config.with_file_name(base))))
 }
 
 fn pyright_chain_of_marker(folder: &Path, marker: &str) -> Vec<PyrightFile> {

@@ -26,7 +26,8 @@ pub(super) async fn list_project_files(listing: ProjectListing) -> Result<Report
     match timeout(Duration::from_millis(PROJECT_LIST_MS_MAX), ask_for_files(listing)).await {
         Ok(Ok(project)) => Ok(project),
         Ok(Err(error)) => {
-            let detail = format!("the server does not list the files of the project: {error}");
+            let detail =
+                format!("the server does not report the project's files and errors: {error}");
             Err(Gap::new(Cause::Crashed, detail))
         }
         Err(_) => {
@@ -45,18 +46,19 @@ async fn ask_for_files(listing: ProjectListing) -> io::Result<ReportedProject> {
     let document = json!({"snapshot": snapshot, "file": {"uri": listing.uri}});
     let project = api.ask("getDefaultProjectForFile", document).await?["id"].clone();
     let question = json!({"snapshot": snapshot, "project": project});
-    let mut diagnostics = Vec::new();
-    for method in ["getConfigFileParsingDiagnostics", "getProgramDiagnostics"] {
-        let answer = api.ask(method, question.clone()).await?;
-        diagnostics.extend(answer.as_array().into_iter().flatten().cloned());
-    }
-    let files = api.ask("getSourceFileNames", question).await?;
+    let files = api.ask("getSourceFileNames", question.clone()).await?;
     let files = files.as_array().ok_or_else(|| io::Error::other("its answer is not a list"))?;
     let mut files: Vec<PathBuf> =
         files.iter().filter_map(Value::as_str).map(PathBuf::from).collect();
-    // The server lists sources only, and a base may be in a package or a hidden folder.
+    let mut diagnostics = Vec::new();
+    // A project without a configuration has options that the server guesses.
     if listing.config.file_name().is_some() {
+        // The server lists sources only, and a base may be in a package or a hidden folder.
         files.extend(tsconfig_chain(&listing.config));
+        for method in ["getConfigFileParsingDiagnostics", "getProgramDiagnostics"] {
+            let answer = api.ask(method, question.clone()).await?;
+            diagnostics.extend(answer.as_array().into_iter().flatten().cloned());
+        }
     }
     Ok(ReportedProject { files, diagnostics })
 }

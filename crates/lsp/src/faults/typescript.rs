@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{FaultFacts, NeededFacts, ProjectFault, first_quoted, matching_indices};
-use crate::switched_off::{reported_configuration_error, reported_project};
+use crate::switched_off::{reported_configuration_fault, reported_project};
 use moai_base::finding::Finding;
 use moai_base::jsonc::parse_jsonc;
 
@@ -84,11 +84,14 @@ pub(super) fn typescript_fault(facts: &FaultFacts, found: &[Finding]) -> Option<
             missing.into_iter().chain(implied),
         ));
     }
-    if let Some(error) = reported_configuration_error(found) {
-        let config = reported_project(found).unwrap_or_default();
-        let name = config.rsplit('/').next().unwrap_or_default();
-        let detail = format!("{name} has an error: {error}");
-        return Some(ProjectFault::new(&detail, "correct it; the compiler fails", []));
+    if let Some(fault) = reported_configuration_fault(found) {
+        let is_missing = first_quoted(fault).is_some_and(|name| {
+            let types = format!("@types/{name}");
+            facts.missing_packages.contains(name) || facts.missing_packages.contains(&types)
+        });
+        let remedy =
+            if is_missing { install(facts) } else { "correct the configuration".to_owned() };
+        return Some(ProjectFault::new(fault, &remedy, []));
     }
     let is_inferred =
         reported_project(found) == Some("") || !facts.has_any(&["tsconfig.json", "jsconfig.json"]);

@@ -71,7 +71,8 @@ impl PublishHabits {
         let median = (gaps.len() >= PUSH_GAPS_MIN).then(|| gaps[gaps.len() / 2]);
         let learned_ms = median.map(|gap| (gap + gap / 2).max(PUSH_QUIET_MS_MIN));
         let ms = learned_ms.max(known.quiet_ms).unwrap_or(PUSH_QUIET_MS);
-        Duration::from_millis(ms.min(PUSH_QUIET_MS_MAX))
+        let least_ms = if known.version { 0 } else { PUSH_QUIET_MS_MIN };
+        Duration::from_millis(ms.clamp(least_ms, PUSH_QUIET_MS_MAX))
     }
 }
 
@@ -105,6 +106,8 @@ mod tests {
         let known = PublishTraits { quiet_ms: Some(500), ..unknown };
         assert_eq!(quiet_after(&[2, 3, 4], known), 500);
         let at_once = PublishTraits { quiet_ms: Some(0), ..unknown };
+        assert_eq!(quiet_after(&[], at_once), 150);
+        let at_once = PublishTraits { version: true, ..at_once };
         assert_eq!(quiet_after(&[], at_once), 0);
         assert_eq!(quiet_after(&[600, 600, 600], at_once), 900);
     }

@@ -6,7 +6,7 @@
 //! TypeScript 7 registers for no file below `node_modules` and for few outside the workspace, so
 //! the files of the covering project are listed over the socket of its API. Observed with 7.0.2.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use super::{
     ServerEvent,
 };
 use crate::jsonrpc::RpcError;
-use crate::messages::{configuration_error, parse_diagnostics};
+use crate::messages::{first_configuration_fault, parse_diagnostics};
 use crate::registry::CheckingRules;
 use crate::session::ProjectListing;
 use crate::session::outside::{CoveringConfig, ListedProject, ReportedProject};
@@ -196,8 +196,8 @@ impl PullProtocol {
         };
         match project {
             Ok(ReportedProject { files, diagnostics }) => {
-                let error = configuration_error(&diagnostics);
-                self.listed = Some(ListedProject { name, files, error, change_count });
+                let fault = first_configuration_fault(Path::new(&name), &diagnostics);
+                self.listed = Some(ListedProject { name, files, fault, change_count });
                 ProtocolStep::Done(Ok(findings))
             }
             Err(gap) => unlisted_step(findings, gap),
@@ -356,7 +356,7 @@ mod tests {
         let listed = ListedProject {
             name: "/r/t.json".into(),
             files: files(),
-            error: None,
+            fault: None,
             change_count: 0,
         };
         let whole = listing_step(0, Ok(&project), Ok(&session), Ok(files()));
@@ -377,7 +377,7 @@ mod tests {
         let project = ListedProject {
             name: "/r/t.json".into(),
             files: Vec::new(),
-            error: None,
+            fault: None,
             change_count: 0,
         };
         lists.store(Path::new("/r"), project);
@@ -419,7 +419,7 @@ mod tests {
         let listed = ListedProject {
             name: "/r/t.json".into(),
             files: Vec::new(),
-            error: None,
+            fault: None,
             change_count: 0,
         };
         lists.store(Path::new("/r"), listed.clone());

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{METHOD_NOT_FOUND, MeasurementContext, ProtocolStep};
 use crate::jsonrpc::RpcError;
-use crate::messages::{configuration_error, parse_tsserver_diagnostics};
+use crate::messages::{first_configuration_fault, parse_tsserver_diagnostics};
 use crate::session::outside::ListedProject;
 use crate::switched_off::project_marker;
 use moai_base::finding::Finding;
@@ -22,8 +22,8 @@ pub(crate) struct TsserverProtocol {
     /// This measurement has requested the project's files.
     has_asked_files: bool,
     listed: Option<ListedProject>,
-    /// The bases of the project's configuration whose errors are not known yet.
-    unread_bases: Vec<String>,
+    /// The bases of the project's configuration, then itself, until their errors are known; the last one is requested.
+    unread_configurations: Vec<PathBuf>,
     /// Begins with a marker for the covering project.
     findings: Vec<Finding>,
     /// Of the project lists, when the files of the project were requested.
@@ -66,6 +66,53 @@ impl TsserverProtocol {
         execute_request("projectInfo", subject.file, self.has_asked_files)
     }
 
+    /// Requests the errors of the listed project's configuration. The list ends with it and its bases.
+    fn configuration_request(&mut self, config: &str, files: &[Value]) -> ProtocolStep {
+        let own = files.iter().rposition(|file| file == config);
+        let bases = own.map_or(&[][..], |at| &files[at + 1..]).iter().take(CONFIG_BASES_MAX);
+        let bases = bases.filter_map(Value::as_str).map(PathBuf::from);
+        self.unread_configurations = bases.chain([PathBuf::from(config)]).collect();
+        self.stage = TsserverStage::Configuration;
+        configuration_step("semanticDiagnosticsSync", Path::new(config), config)
+    }
+
+    /// The answer about a configuration, or about the options without a place.
+    fn on_configuration(
+        &mut self,
+        subject: &MeasurementContext<'_>,
+        diagnostics: &[Value],
+    ) -> ProtocolStep {
+        let project = self.listed.as_ref().map_or("", |listed| &listed.name).to_owned();
+        let file = self.unread_configurations.pop().unwrap_or_else(|| PathBuf::from(&project));
+        let fault = first_configuration_fault(&file, diagnostics);
+        if fault.is_none() && self.stage == TsserverStage::Configuration {
+            if let Some(base) = self.unread_configurations.last() {
+                return configuration_step("semanticDiagnosticsSync", base, &project);
+            }
+            self.stage = TsserverStage::Options;
+            return configuration_step("compilerOptionsDiagnostics-full", &file, &project);
+        }
+        if let Some(listed) = &mut self.listed {
+            listed.fault = fault;
+        }
+        self.syntactic_request(subject)
+    }
+
+    fn refused_step(&self, message: &str) -> ProtocolStep {
+        let is_about_options =
+            matches!(self.stage, TsserverStage::Configuration | TsserverStage::Options);
+        let first = message.lines().next().unwrap_or_default();
+        let gap = if is_about_options {
+            let detail = format!("tsserver does not check the project's configuration: {first}");
+            Gap::new(Cause::Crashed, detail)
+        } else if message.contains("No Project") {
+            Gap::new(Cause::ProjectFault, "the file belongs to no TypeScript project")
+        } else {
+            Gap::new(Cause::Crashed, format!("tsserver refused: {first}"))
+        };
+        ProtocolStep::Done(Err(gap))
+    }
+
     fn syntactic_request(&mut self, subject: &MeasurementContext<'_>) -> ProtocolStep {
         self.stage = TsserverStage::Syntactic;
         tsserver_request("syntacticDiagnosticsSync", subject.file)
@@ -84,10 +131,11 @@ impl TsserverProtocol {
         let body = match answer {
             Ok(result) if result["success"] == json!(true) => &result["body"],
             Ok(result) => {
-                return refused_step(result["message"].as_str().unwrap_or("no reason given"));
+                let message = result["message"].as_str().unwrap_or("no reason given");
+                return self.refused_step(message);
             }
             Err(error) if error.code == METHOD_NOT_FOUND => return ProtocolStep::FallBack,
-            Err(error) => return refused_step(&error.message),
+            Err(error) => return self.refused_step(&error.message),
         };
         match self.stage {
             TsserverStage::Reload => self.project_request(subject),
@@ -107,38 +155,17 @@ impl TsserverProtocol {
                 let Some(files) = files.filter(|_| !is_inferred) else {
                     return self.syntactic_request(subject);
                 };
-                // The list ends with the configuration and its bases.
-                let own = files.iter().rposition(|file| file == config);
-                let bases =
-                    own.map_or(&[][..], |at| &files[at + 1..]).iter().take(CONFIG_BASES_MAX);
-                self.unread_bases = bases.filter_map(Value::as_str).map(str::to_owned).collect();
-                self.stage = TsserverStage::Configuration;
-                configuration_request("semanticDiagnosticsSync", config, config)
+                self.configuration_request(config, files)
             }
             TsserverStage::Configuration | TsserverStage::Options => {
                 let Some(diagnostics) = body.as_array() else {
-                    return refused_step("its answer could not be read");
+                    return self.refused_step("its answer could not be read");
                 };
-                let Some(listed) = &mut self.listed else { return self.syntactic_request(subject) };
-                let error = configuration_error(diagnostics);
-                if error.is_none() && self.stage == TsserverStage::Configuration {
-                    if let Some(base) = self.unread_bases.pop() {
-                        return configuration_request(
-                            "semanticDiagnosticsSync",
-                            &base,
-                            &listed.name,
-                        );
-                    }
-                    self.stage = TsserverStage::Options;
-                    let command = "compilerOptionsDiagnostics-full";
-                    return configuration_request(command, &listed.name, &listed.name);
-                }
-                listed.error = error;
-                self.syntactic_request(subject)
+                self.on_configuration(subject, diagnostics)
             }
             TsserverStage::Syntactic | TsserverStage::Semantic => {
                 let Some(found) = parse_tsserver_diagnostics(subject.about, body) else {
-                    return refused_step("its answer could not be read");
+                    return self.refused_step("its answer could not be read");
                 };
                 self.findings.extend(found);
                 if self.stage == TsserverStage::Syntactic {
@@ -153,12 +180,7 @@ impl TsserverProtocol {
 
 fn listed_project(config: &str, files: &[Value], change_count: u64) -> ListedProject {
     let files = files.iter().filter_map(Value::as_str).map(PathBuf::from).collect();
-    ListedProject { name: config.to_owned(), files, error: None, change_count }
-}
-
-/// A request about a project's configuration, or a base of it.
-fn configuration_request(command: &str, file: &str, config: &str) -> ProtocolStep {
-    command_step(command, &json!({"file": file, "projectFileName": config}))
+    ListedProject { name: config.to_owned(), files, fault: None, change_count }
 }
 
 fn tsserver_request(command: &str, file: &Path) -> ProtocolStep {
@@ -173,20 +195,16 @@ fn execute_request(command: &str, file: &Path, with_files: bool) -> ProtocolStep
     command_step(command, &arguments)
 }
 
+/// A request about a configuration of a project.
+fn configuration_step(command: &str, file: &Path, project: &str) -> ProtocolStep {
+    let arguments = json!({"file": file.to_string_lossy(), "projectFileName": project});
+    command_step(command, &arguments)
+}
+
 fn command_step(command: &str, arguments: &Value) -> ProtocolStep {
     let arguments = json!([command, arguments]);
     let params = json!({"command": "typescript.tsserverRequest", "arguments": arguments});
     ProtocolStep::SendRequest("workspace/executeCommand", params)
-}
-
-fn refused_step(message: &str) -> ProtocolStep {
-    let gap = if message.contains("No Project") {
-        Gap::new(Cause::ProjectFault, "the file belongs to no TypeScript project")
-    } else {
-        let first = message.lines().next().unwrap_or_default();
-        Gap::new(Cause::Crashed, format!("tsserver refused: {first}"))
-    };
-    ProtocolStep::Done(Err(gap))
 }
 
 #[cfg(test)]
@@ -221,14 +239,14 @@ mod tests {
         check("/r/tsconfig.json", &json!(null), "Crashed");
     }
 
-    /// The commands of a measurement whose project is listed with these answers about its configuration, and the error
-    /// of the listed project.
-    fn configuration_steps(configuration: &Value, options: &Value) -> (Vec<Value>, Option<String>) {
+    /// The commands of a measurement whose project is listed with these answers about a base of its configuration and
+    /// about its options, and the fault of the listed project.
+    fn configuration_steps(base: &Value, options: &Value) -> (Vec<Value>, Option<String>) {
         let mut state = TsserverProtocol::default();
         let files = ["/r/a.ts", "/r/tsconfig.json", "/r/base.json"];
         let project = json!({"configFileName": "/r/tsconfig.json", "fileNames": files});
         let mut commands = Vec::new();
-        let mut error = None;
+        let mut fault = None;
         with_subject(Instant::now(), 0, false, |subject| {
             let mut step = state.begin(subject);
             while let ProtocolStep::SendRequest(_, params) = &step {
@@ -236,17 +254,17 @@ mod tests {
                 let body = match command.as_str() {
                     Some("projectInfo") => project.clone(),
                     Some("compilerOptionsDiagnostics-full") => options.clone(),
-                    _ if arguments["file"] == "/r/base.json" => configuration.clone(),
+                    _ if arguments["file"] == "/r/base.json" => base.clone(),
                     _ => json!([]),
                 };
                 commands.push(command.clone());
                 step = state.on_response(subject, Ok(&json!({"success": true, "body": body})));
                 if let Some(listed) = state.take_listed_project() {
-                    error = listed.error;
+                    fault = listed.fault.map(|fault| fault.describe(Path::new("/r")));
                 }
             }
         });
-        (commands, error)
+        (commands, fault)
     }
 
     #[test]
@@ -268,12 +286,15 @@ mod tests {
             "syntacticDiagnosticsSync",
             "semanticDiagnosticsSync",
         ];
-        let (commands, error) = configuration_steps(&none, &emit);
-        assert_eq!((commands, error), (all.map(Value::from).to_vec(), None));
-        let (_, error) = configuration_steps(&none, &missing);
-        assert_eq!(error.as_deref(), Some("Cannot find"));
-        let (commands, error) = configuration_steps(&unknown, &missing);
-        assert_eq!((commands.len(), error.as_deref()), (5, Some("Unknown")));
+        let (commands, fault) = configuration_steps(&none, &emit);
+        assert_eq!((commands, fault), (all.map(Value::from).to_vec(), None));
+        let (_, fault) = configuration_steps(&none, &missing);
+        assert_eq!(fault.as_deref(), Some("tsconfig.json has an error: Cannot find"));
+        let (commands, fault) = configuration_steps(&unknown, &missing);
+        assert_eq!(
+            (commands.len(), fault.as_deref()),
+            (5, Some("base.json has an error: Unknown"))
+        );
     }
 
     #[test]
@@ -298,7 +319,7 @@ mod tests {
         let current = current.map(|name| ListedProject {
             name: name.to_owned(),
             files,
-            error: None,
+            fault: None,
             change_count: 0,
         });
         if let Some(project) = current {
@@ -330,7 +351,7 @@ mod tests {
         let listed = ListedProject {
             name: config.to_owned(),
             files: files.map(PathBuf::from).to_vec(),
-            error: None,
+            fault: None,
             change_count: 0,
         };
         assert_eq!(asked_files(None, &listing), (vec![true], Some(listed.clone())));

@@ -65,11 +65,6 @@ impl LoadingState {
         self.configuration_error.as_deref()
     }
 
-    /// The server reads its configurations again, and reports again those that it cannot read.
-    pub(super) fn on_configuration_reread(&mut self) {
-        self.configuration_error = None;
-    }
-
     pub(super) fn is_loading(&self) -> bool {
         self.awaited_signal.is_some() || !self.tokens.is_empty()
     }
@@ -164,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unreadable_configuration_counts_until_the_server_reads_it_again() {
+    fn an_unreadable_configuration_is_known_by_the_beginning_of_the_message() {
         let known = spec(r#", "configuration_errors": ["Config file"]"#);
         let mut loading = LoadingState::new(&known);
         let says = |loading: &mut LoadingState, method: &str, message: &str| {
@@ -174,8 +169,6 @@ mod tests {
         assert_eq!(says(&mut loading, "window/logMessage", "No Config file"), None);
         let error = says(&mut loading, "window/showMessage", "Config file x is wrong\nmore");
         assert_eq!(error.as_deref(), Some("Config file x is wrong"));
-        loading.on_configuration_reread();
-        assert_eq!(loading.configuration_error(), None);
     }
 
     #[test]

@@ -62,10 +62,27 @@ pub(crate) struct ListedProject {
     pub(crate) name: String,
     /// All files that the project reads.
     pub(crate) files: Vec<PathBuf>,
-    /// The first error of its configuration, which no file of the project has.
-    pub(crate) error: Option<String>,
+    /// The first error of its configuration, reported for no source file.
+    pub(crate) fault: Option<ConfigurationFault>,
     /// [`ProjectLists::change_count`] when the server was asked for them.
     pub(crate) change_count: u64,
+}
+
+/// An error of a project's configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ConfigurationFault {
+    /// The configuration or the base with the error; the configuration where the server names no file.
+    pub(crate) file: PathBuf,
+    /// The first line of the server's message.
+    pub(crate) message: String,
+}
+
+impl ConfigurationFault {
+    /// The file, relative to the root if it is below, and its error.
+    pub(crate) fn describe(&self, root: &Path) -> String {
+        let file = self.file.strip_prefix(root).unwrap_or(&self.file);
+        format!("{} has an error: {}", file.display(), self.message)
+    }
 }
 
 /// The configuration of the project that covers a file, as the server reported it.
@@ -82,7 +99,7 @@ pub(crate) struct CoveringConfig {
 pub(crate) struct ProjectLists {
     files: BTreeMap<String, BTreeSet<PathBuf>>,
     /// The errors of the projects' configurations.
-    errors: BTreeMap<String, String>,
+    faults: BTreeMap<String, ConfigurationFault>,
     /// The folders of these files in installed packages.
     package_folders: BTreeSet<PathBuf>,
     /// The projects whose files were listed after the last change that may have changed them.
@@ -109,9 +126,9 @@ impl ProjectLists {
         self.covering.get(file).map(String::as_str).filter(|config| self.is_current(config))
     }
 
-    /// The error of a project's configuration.
-    pub(crate) fn configuration_error(&self, project: &str) -> Option<&str> {
-        self.errors.get(project).map(String::as_str)
+    /// The error of a project's configuration, if its list is current.
+    pub(crate) fn configuration_fault(&self, project: &str) -> Option<&ConfigurationFault> {
+        self.faults.get(project).filter(|_| self.is_current(project))
     }
 
     /// The configurations of the projects whose files were listed.
@@ -148,8 +165,8 @@ impl ProjectLists {
         unpolled.extend(manifests);
         let folders = unpolled.iter().flat_map(|file| package_folders(file));
         self.package_folders.extend(folders.map(Path::to_path_buf));
-        self.errors.remove(&project.name);
-        self.errors.extend(project.error.map(|error| (project.name.clone(), error)));
+        self.faults.remove(&project.name);
+        self.faults.extend(project.fault.map(|fault| (project.name.clone(), fault)));
         self.files.entry(project.name.clone()).or_default().extend(unpolled);
         if project.change_count == self.change_count {
             self.current.insert(project.name);
@@ -210,7 +227,7 @@ impl LspSession {
         if !self.project_lists.files.contains_key(&name) {
             let files = folder.ancestors().map(|above| above.join(CLANGD_CONFIG)).collect();
             let change_count = self.project_lists.change_count();
-            self.store_project_list(ListedProject { name, files, error: None, change_count });
+            self.store_project_list(ListedProject { name, files, fault: None, change_count });
         }
     }
 
@@ -386,7 +403,7 @@ mod tests {
         for file in ["/o/a.ts", "/o/b.ts"] {
             let files = vec![PathBuf::from(file)];
             let project =
-                ListedProject { name: "p".to_owned(), files, error: None, change_count: 0 };
+                ListedProject { name: "p".to_owned(), files, fault: None, change_count: 0 };
             lists.store(Path::new("/r"), project);
         }
         assert_eq!(lists.files["p"], BTreeSet::from(["/o/a.ts", "/o/b.ts"].map(PathBuf::from)));

@@ -104,7 +104,7 @@ impl LspSession {
     pub(super) fn providers_changed(&mut self, now: Instant) {
         let announced = &self.capabilities["diagnosticProvider"];
         let pulls = (announced.is_object() || self.registrations.provides(PULL))
-            && !self.spec.publishes.instead_of_pull;
+            && self.spec.is_offered_pull();
         let method = match self.spec.diagnostics {
             DiagnosticsMethod::Push | DiagnosticsMethod::Pull if pulls => DiagnosticsMethod::Pull,
             _ if self.has_fallen_back => DiagnosticsMethod::Push,

@@ -55,7 +55,7 @@ pub(super) fn initialize_params(root: &Path, spec: &ServerSpec, process_id: u32)
             "experimental": {"serverStatusNotification": true},
         },
     });
-    if !spec.publishes.instead_of_pull {
+    if spec.is_offered_pull() {
         params["capabilities"]["textDocument"]["diagnostic"] =
             json!({"dynamicRegistration": true, "relatedDocumentSupport": true});
     }

@@ -62,6 +62,7 @@ impl LspSession {
         self.is_behind_disk |= to_send.iter().any(|(file, change)| !self.is_watched(file, *change));
         self.send_changes(to_send);
         self.rediscover_project(changes);
+        self.restart_if_corrected(changes);
     }
 
     /// True if the server has the text of this file from a document, not from the disk.
@@ -126,14 +127,35 @@ impl LspSession {
         false
     }
 
-    /// rust-analyzer without a project searches for one again only when its folders change. gopls keeps complaining of
-    /// a `go.mod` that has been corrected (seen with the gopls of Debian 12).
-    fn rediscover_project(&mut self, changes: &[(PathBuf, DiskChange)]) {
-        let is_go_manifest = |path: &Path| path.ends_with("go.mod") || path.ends_with("go.work");
-        if self.loading.fault().is_some() && changes.iter().any(|(path, _)| is_go_manifest(path)) {
+    /// Restarts a server that complains when the cause may be corrected. gopls goes on complaining of a `go.mod` after
+    /// its correction (seen with the gopls of Debian 12); the others do not tell when they can read a configuration
+    /// again, and do not watch every base of one.
+    fn restart_if_corrected(&mut self, changes: &[(PathBuf, DiskChange)]) {
+        let is_configuration = |(path, _): &(PathBuf, DiskChange)| {
+            path.extension().is_some_and(|extension| extension == "toml" || extension == "json")
+        };
+        let is_manifest = |(path, _): &(PathBuf, DiskChange)| {
+            ["go.mod", "go.sum", "go.work"].iter().any(|name| path.ends_with(name))
+        };
+        let has_manifest = changes.iter().any(is_manifest);
+        self.has_announced_manifest |= has_manifest;
+        let is_project_corrected = self.loading.fault().is_some() && has_manifest;
+        let is_configuration_corrected =
+            self.loading.configuration_error().is_some() && changes.iter().any(is_configuration);
+        if is_project_corrected || is_configuration_corrected {
             self.effects.push(SessionEffect::Outdated);
-            return;
         }
+    }
+
+    /// gopls may complain of a manifest that has been corrected in the meantime.
+    pub(super) fn restart_if_complaint_is_late(&mut self) {
+        if self.loading.fault().is_some() && std::mem::take(&mut self.has_announced_manifest) {
+            self.effects.push(SessionEffect::Outdated);
+        }
+    }
+
+    /// rust-analyzer without a project searches for one again only when its folders change.
+    fn rediscover_project(&mut self, changes: &[(PathBuf, DiskChange)]) {
         let touches_manifest = changes.iter().any(|(path, _)| path.ends_with("Cargo.toml"));
         if touches_manifest && self.flycheck.has_no_project() {
             let folder = [json!({"uri": to_uri(&self.workspace), "name": "root"})];
@@ -159,10 +181,6 @@ impl LspSession {
                 DiskChange::Changed => 2,
                 DiskChange::Deleted => 3,
             };
-            let is_configuration = |marker: &String| path.ends_with(marker);
-            if self.spec.root_markers.iter().any(is_configuration) {
-                self.loading.on_configuration_reread();
-            }
             events.push(json!({"uri": to_uri(&path), "type": kind}));
         }
         if !events.is_empty() {

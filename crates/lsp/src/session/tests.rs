@@ -20,8 +20,9 @@ struct Play {
 
 impl Play {
     fn new(method: &str) -> Self {
-        let text =
-            format!(r#"{{"servers": {{"s": {{"command": "s", "diagnostics": "{method}"}}}}}}"#);
+        let text = format!(
+            r#"{{"servers": {{"s": {{"command": "s", "diagnostics": "{method}", "configuration_errors": ["Bad"]}}}}}}"#
+        );
         let catalogue = Catalogue::parse(&text).expect("valid");
         let spec = catalogue.server("s").expect("described");
         let settings = json!({"python": {"pythonPath": "/v/python"}});
@@ -400,6 +401,45 @@ fn a_server_that_misses_too_many_changes_is_restarted() {
         play.session.files_changed(&changed_files(limit + 1), &[]);
         assert!(play.sent().ends_with(&["ticket 1: Crashed".into(), "give up: Crashed".into()]));
     }
+}
+
+/// True if this file's change restarts the server.
+fn is_restarted(play: &mut Play, file: &str) -> bool {
+    play.session.take_effects();
+    play.session.files_changed(&[(PathBuf::from(file), DiskChange::Changed)], &[]);
+    is_outdated(play)
+}
+
+fn is_outdated(play: &mut Play) -> bool {
+    let effects = play.session.take_effects();
+    effects.iter().any(|effect| matches!(effect, SessionEffect::Outdated))
+}
+
+#[test]
+fn a_server_without_its_configuration_is_restarted_by_one_that_may_be_right() {
+    let mut play = Play::ready("pull");
+    assert!(!is_restarted(&mut play, "/r/sub/base.toml"));
+    assert_eq!(play.session.configuration_gap(), None);
+    let message = json!({"type": 1, "message": "Bad configuration.\nmore"});
+    play.receive(json!({"method": "window/showMessage", "params": message}));
+    let gap = play.session.configuration_gap().expect("the server complains");
+    assert_eq!(gap.detail, "it cannot read its configuration: Bad configuration");
+    assert!(!is_restarted(&mut play, "/r/a.py"));
+    assert!(is_restarted(&mut play, "/r/sub/base.toml"));
+}
+
+#[test]
+fn gopls_is_restarted_when_a_manifest_changes_around_its_complaint() {
+    let complaint = json!({"method": "$/progress", "params": {
+        "token": "t", "value": {"kind": "begin", "title": "Error loading workspace"}}});
+    let mut play = Play::ready("gopls");
+    play.receive(complaint.clone());
+    assert!(!is_restarted(&mut play, "/r/a.go"));
+    assert!(is_restarted(&mut play, "/r/go.mod"));
+    let mut play = Play::ready("gopls");
+    assert!(!is_restarted(&mut play, "/r/go.mod"));
+    play.receive(complaint);
+    assert!(is_outdated(&mut play), "the complaint may be about an older text");
 }
 
 #[test]

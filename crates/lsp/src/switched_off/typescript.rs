@@ -16,8 +16,9 @@ use moai_base::verdict::{Cause, Gap};
 /// file; its message is the path, empty without one. `faults::explain_findings` removes it.
 const PROJECT_MARKER: &str = "covering-project";
 
-/// Code of the finding by which the session passes on an error of that configuration; its message is the error.
-const CONFIGURATION_MARKER: &str = "configuration-error";
+/// Code of the finding by which the session passes on an error of that configuration; its message names the file and
+/// the error.
+const CONFIGURATION_MARKER: &str = "configuration-fault";
 
 /// The marker with the configuration reported by the server.
 pub(crate) fn project_marker(about: DiagnosticContext<'_>, config: &str) -> Finding {
@@ -30,11 +31,11 @@ pub(crate) fn project_marker(about: DiagnosticContext<'_>, config: &str) -> Find
 }
 
 /// Adds the marker for an error of the configuration that covers the file.
-pub(crate) fn mark_configuration_error(findings: &mut Vec<Finding>, error: &str) {
+pub(crate) fn mark_configuration_fault(findings: &mut Vec<Finding>, fault: &str) {
     let project = findings.iter().find(|finding| finding.code == PROJECT_MARKER).cloned();
     findings.extend(project.map(|project| Finding {
         code: CONFIGURATION_MARKER.to_owned(),
-        message: error.to_owned(),
+        message: fault.to_owned(),
         ..project
     }));
 }
@@ -52,7 +53,7 @@ pub fn reported_project(findings: &[Finding]) -> Option<&str> {
 }
 
 /// The error of that configuration, if the server reported one.
-pub(crate) fn reported_configuration_error(findings: &[Finding]) -> Option<&str> {
+pub(crate) fn reported_configuration_fault(findings: &[Finding]) -> Option<&str> {
     marker_message(findings, CONFIGURATION_MARKER)
 }
 

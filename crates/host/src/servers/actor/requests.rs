@@ -24,7 +24,7 @@ pub(in crate::servers) struct ServerAnswer {
 }
 
 impl ServerAnswer {
-    /// The answer without a server.
+    /// The answer when no server has answered.
     pub(in crate::servers) fn of_gap(gap: Gap) -> Self {
         Self { version: None, outcome: Err(gap), configuration_gap: None }
     }

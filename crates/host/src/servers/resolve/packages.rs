@@ -9,6 +9,7 @@ use crate::servers::checking_config::{
     pyright_bases, pyright_environment, ruff_bases, ty_environment,
 };
 use crate::servers::compile_database::DatabaseSearch;
+use crate::servers::fault_facts::settings_folder;
 use crate::servers::go_workspace;
 use crate::servers::installed_packages::InstalledPackages;
 use moai_lsp::registry::ServerSpec;
@@ -46,7 +47,11 @@ pub(super) fn read_once(
                 states.extend(bases.iter().map(|base| modified(base)));
             }
             "${ruff_bases}" => {
-                states.extend(ruff_bases(workspace).iter().map(|base| modified(base)));
+                let home = context.env.get("HOME").map(Path::new);
+                let user = config_home(context).map(|folder| folder.join("ruff"));
+                let folders = workspace.ancestors().chain(user.as_deref());
+                let bases = ruff_bases(folders, home);
+                states.extend(bases.iter().map(|base| modified(base)));
             }
             "${src_folder}" => states.push(workspace.join("src").is_dir().to_string()),
             "${npm_scopes}" => {
@@ -60,17 +65,18 @@ pub(super) fn read_once(
                 states.extend(settings.map(|file| modified(&file)));
             }
             name => {
-                if let Some(name) = name.strip_prefix("${config_home}/") {
-                    let folder = config_home(context);
-                    states.extend(folder.and_then(|folder| modified_if_there(&folder.join(name))));
-                    continue;
+                if let Some(name) = name.strip_prefix("${above}/") {
+                    let places = workspace.ancestors().map(|folder| folder.join(name));
+                    states.extend(places.filter_map(|place| modified_if_there(&place)));
+                } else if let Some(name) = name.strip_prefix("${config_home}/") {
+                    let place = config_home(context).map(|folder| folder.join(name));
+                    states.extend(place.and_then(|place| modified_if_there(&place)));
+                } else if !name.starts_with("**/") {
+                    states.push(modified(&context.root.join(name)));
+                    if workspace != context.root {
+                        states.push(modified(&workspace.join(name)));
+                    }
                 }
-                let is_searched_above = !name.contains('/');
-                let above = workspace.ancestors().filter(|_| is_searched_above);
-                let folders: BTreeSet<&Path> =
-                    above.chain([context.root.as_path(), workspace]).collect();
-                let places = folders.iter().map(|folder| folder.join(name));
-                states.extend(places.filter_map(|place| modified_if_there(&place)));
             }
         }
     }
@@ -156,11 +162,9 @@ fn site_packages_in(environment: &Path) -> Vec<PathBuf> {
     sites
 }
 
-/// The folder of the user's configurations of programs.
+/// The folder of the user's configurations, which ruff and ty use on macOS too.
 fn config_home(context: &ServerContext) -> Option<PathBuf> {
-    let own = context.env.get("XDG_CONFIG_HOME").filter(|folder| folder.starts_with('/'));
-    let home = || Some(Path::new(context.env.get("HOME")?).join(".config"));
-    own.map(PathBuf::from).or_else(home)
+    settings_folder(&context.env, ".config")
 }
 
 /// The path and modification time of a file, if it exists.
