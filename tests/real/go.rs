@@ -228,13 +228,11 @@ fn a_replaced_module_outside_the_project_may_disappear_and_come_back() {
     sandbox.write("../tools/lib/lib.go", RIGHT);
     let (tools, moved) = (sandbox.base().join("tools"), sandbox.base().join("moved"));
     assert_eq!(check(&sandbox, "main.go").0, 0);
-    for _ in 0..2 {
-        std::fs::rename(&tools, &moved).expect("the sandbox is writable");
-        let (code, report) = check(&sandbox, "main.go");
-        assert_ne!(code, 0, "{report:#}");
-        std::fs::rename(&moved, &tools).expect("the sandbox is writable");
-        assert_eq!(check(&sandbox, "main.go").0, 0);
-    }
+    std::fs::rename(&tools, &moved).expect("the sandbox is writable");
+    let (code, report) = check(&sandbox, "main.go");
+    assert_ne!(code, 0, "{report:#}");
+    std::fs::rename(&moved, &tools).expect("the sandbox is writable");
+    assert_eq!(check(&sandbox, "main.go").0, 0);
     sandbox.write("../tools/lib/lib.go", WRONG);
     assert_eq!(check(&sandbox, "main.go").0, 1);
     sandbox.write("../tools/lib/lib.go", RIGHT);
