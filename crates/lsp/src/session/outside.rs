@@ -254,7 +254,7 @@ impl LspSession {
     }
 
     /// True if a notice is not enough, or impossible, to make the server read this schema again. A server with `watches`
-    /// does that when it is notified, tombi 1.9 some time later.
+    /// does that when it is notified; tombi 1.9 handles the notice and the text after it at the same time.
     fn is_unnoticed_schema(&self, file: &Path) -> bool {
         self.spec.watches.is_empty()
             || is_unpolled(&self.root, file)

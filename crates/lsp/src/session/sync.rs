@@ -127,9 +127,9 @@ impl LspSession {
         false
     }
 
-    /// Restarts a server that complains when the cause may be corrected. gopls goes on complaining of a `go.mod` after
-    /// its correction (seen with the gopls of Debian 12); the others do not tell when they can read a configuration
-    /// again, and do not watch every base of one.
+    /// Restarts a server that complains when a change may correct the cause. gopls goes on complaining of a `go.mod` after
+    /// its correction (seen with the gopls of Debian 12). The other servers do not report that they can read a
+    /// configuration again, nor do they watch every base of one.
     fn restart_if_corrected(&mut self, changes: &[(PathBuf, DiskChange)]) {
         let is_configuration = |(path, _): &(PathBuf, DiskChange)| {
             path.extension().is_some_and(|extension| extension == "toml" || extension == "json")

@@ -18,6 +18,7 @@ use moai_lsp::session::{DiskChange, PresentText, QueryReply, ServerQuery};
 pub(in crate::servers) struct ServerAnswer {
     /// The server's version, if it reports one.
     pub(in crate::servers) version: Option<String>,
+    /// The findings, or why there are none to rely on.
     pub(in crate::servers) outcome: Result<Vec<Finding>, Gap>,
     /// Why the findings are incomplete: the server cannot read a configuration.
     pub(in crate::servers) configuration_gap: Option<Gap>,
