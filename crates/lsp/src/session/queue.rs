@@ -8,7 +8,8 @@ use super::{DocumentRequest, LspSession, MeasureLane, SessionEffect, SessionPhas
 use crate::registry::DiagnosticsMethod;
 use moai_base::hash::ContentHash;
 use moai_base::limits::{
-    BATCH_IN_FLIGHT_MAX, BATCH_IN_SEQUENCE_MAX, DIAGNOSTICS_MS_MAX, STORM_MS, STORM_MS_MAX,
+    BATCH_IN_FLIGHT_MAX, BATCH_IN_SEQUENCE_MAX, BATCH_QUIET_MAX, DIAGNOSTICS_MS_MAX, STORM_MS,
+    STORM_MS_MAX,
 };
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
@@ -145,6 +146,9 @@ impl LspSession {
             (MeasureLane::Interactive, _) => true,
             (MeasureLane::Batch, DiagnosticsMethod::Pull | DiagnosticsMethod::Tsserver) => {
                 in_flight < BATCH_IN_SEQUENCE_MAX
+            }
+            (MeasureLane::Batch, _) if self.spec.publishes.quiet_ms.is_some_and(|ms| ms > 0) => {
+                in_flight < BATCH_QUIET_MAX
             }
             (MeasureLane::Batch, _) => in_flight < BATCH_IN_FLIGHT_MAX,
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::registry::Catalogue;
-use moai_base::limits::STORM_MS;
+use moai_base::limits::{BATCH_IN_FLIGHT_MAX, BATCH_QUIET_MAX, OPEN_DOCUMENTS_MAX, STORM_MS};
 use moai_base::text::Position;
 
 struct Play {
@@ -20,9 +20,12 @@ struct Play {
 
 impl Play {
     fn new(method: &str) -> Self {
-        let text = format!(
-            r#"{{"servers": {{"s": {{"command": "s", "diagnostics": "{method}", "configuration_errors": ["Bad"]}}}}}}"#
-        );
+        Self::with_keys(&format!(r#""diagnostics": "{method}", "configuration_errors": ["Bad"]"#))
+    }
+
+    /// A session before the handshake with a server that the catalogue describes by these keys.
+    fn with_keys(keys: &str) -> Self {
+        let text = format!(r#"{{"servers": {{"s": {{"command": "s", {keys}}}}}}}"#);
         let catalogue = Catalogue::parse(&text).expect("valid");
         let spec = catalogue.server("s").expect("described");
         let settings = json!({"python": {"pythonPath": "/v/python"}});
@@ -164,15 +167,10 @@ impl Play {
 
 #[test]
 fn a_question_about_all_files_waits_until_the_server_has_listed_them() {
-    let text = r#"{"servers": {"s": {"command": "s", "diagnostics": "pull",
-        "lists_files": ["Found ", "No source files found"]}}}"#;
-    let catalogue = Catalogue::parse(text).expect("valid");
-    let root = PathBuf::from("/r");
-    let place = ServerFolders { workspace: root.clone(), root, ..ServerFolders::default() };
-    let spec = catalogue.server("s").expect("described");
-    let session = LspSession::start("s", spec, Value::Null, place, 1);
-    let lane = MeasureLane::Batch;
-    let mut play = Play { session, start: Instant::now(), at_ms: 0, lane };
+    let mut play = Play::with_keys(
+        r#""diagnostics": "pull", "lists_files": ["Found ", "No source files found"]"#,
+    );
+    play.sent();
     let offered = json!({"referencesProvider": true, "renameProvider": {"prepareProvider": true}});
     play.receive(json!({"id": 0, "result": {"capabilities": offered}}));
     play.sent();
@@ -244,6 +242,22 @@ fn a_hooks_measurement_overtakes_those_of_a_check() {
     assert_eq!(play.sent(), answered, "the check goes on meanwhile");
     play.receive(json!({"id": 2, "result": report(0, 0)}));
     assert_eq!(play.sent(), ["ticket 6: 0 found"], "but takes no place of a hook");
+}
+
+#[test]
+fn a_check_asks_more_at_once_of_a_server_whose_results_count_after_a_quiet_time() {
+    let opened = |keys: &str| {
+        let mut play = Play::with_keys(keys);
+        play.receive(json!({"id": 0, "result": {"capabilities": {}}}));
+        for ticket in 1..=20 {
+            play.ask(ticket, &format!("{ticket}.php"), "x");
+        }
+        play.sent().iter().filter(|sent| sent.contains("didOpen")).count()
+    };
+    let quiet = r#""diagnostics": "push", "publishes": {"quiet_ms": 600}"#;
+    assert_eq!(opened(quiet), BATCH_QUIET_MAX);
+    let at_once = r#""diagnostics": "push", "publishes": {"quiet_ms": 0, "version": true}"#;
+    assert_eq!(opened(at_once), BATCH_IN_FLIGHT_MAX);
 }
 
 #[test]
@@ -471,7 +485,7 @@ fn a_document_is_not_closed_under_its_own_question() {
     play.ask(1, "a.py", "x");
     play.sent();
     play.session.files_changed(&[(PathBuf::from("/r/a.py"), DiskChange::Changed)], &[]);
-    for count in 0..moai_base::limits::OPEN_DOCUMENTS_MAX {
+    for count in 0..OPEN_DOCUMENTS_MAX {
         play.ask(count as u64 + 2, &format!("{count}.py"), "x");
         play.receive(json!({"id": count + 2, "result": report(0, 0)}));
     }
@@ -486,7 +500,7 @@ fn a_document_is_not_closed_under_its_own_question() {
 #[test]
 fn only_so_many_documents_stay_open() {
     let mut play = Play::ready("pull");
-    for count in 0..=moai_base::limits::OPEN_DOCUMENTS_MAX {
+    for count in 0..=OPEN_DOCUMENTS_MAX {
         play.ask(count as u64, &format!("{count}.py"), "x");
         play.receive(json!({"id": count + 1, "result": report(0, 0)}));
     }
