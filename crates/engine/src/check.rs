@@ -1,5 +1,6 @@
 //! `check`: measures files and reports the evidence.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,9 +8,10 @@ use std::time::{Duration, Instant};
 use crate::code::change_journal;
 use crate::engine::{Engine, measure_blocking, run_blocking};
 use crate::evidence::attribution::BaseComparison;
-use crate::evidence::dependents::DependentFiles;
+use crate::evidence::dependents::{DependentFiles, RelatedSources};
 use crate::evidence::evidence_reply::{ReportInput, ReportOptions, evidence_reply, load_baselines};
 use crate::evidence::gather::{MeasureRequest, UntouchedDependents, gather_evidence};
+use crate::evidence::merge_conflicts::merge_conflicts;
 use crate::evidence::unshown_files::UnshownFiles;
 use crate::evidence::work_base::WorkBase;
 use crate::ledger::AffectedFiles;
@@ -71,13 +73,19 @@ pub(crate) async fn handle(
         deadline: started_at + Duration::from_secs(check.timeout_secs),
         dependents,
         comparison,
+        conflicts: if check.paths.is_empty() {
+            merge_conflicts(&project).await
+        } else {
+            Vec::new()
+        },
     };
     let evidence = gather_evidence(engine, &project, request).await;
     if evidence.older > 0 {
-        note = format!(
-            "{note}moai-ralph: {} older findings in these files are not about the change and are omitted\n",
-            evidence.older
-        );
+        let (count, plural) = match evidence.older {
+            1 => ("1 older finding".to_owned(), "is"),
+            many => (format!("{many} older findings"), "are"),
+        };
+        note = format!("{note}moai-ralph: {count} in these files {plural} not shown\n");
     }
     let (shared, shown) = (Arc::clone(&project.rules), options.clone());
     let rules = match measure_blocking(move || shown.shown_rules(&shared)).await {
@@ -141,7 +149,10 @@ fn find_check_files(
             let unshown = UnshownFiles::behind_links(&project.root, &changed.files);
             let files: Vec<_> = changed.files.into_iter().filter(is_wanted).collect();
             let deleted: Vec<_> = changed.deleted.into_iter().filter(is_wanted).collect();
-            let is_empty = files.is_empty() && changed.skipped.is_empty() && deleted.is_empty();
+            let is_empty = files.is_empty()
+                && changed.skipped.is_empty()
+                && deleted.is_empty()
+                && configuration.is_empty();
             let note = if is_empty {
                 "moai-ralph: no source file differs from HEAD; name paths or use --all\n"
             } else {
@@ -178,7 +189,17 @@ impl CheckFileSet {
     /// count.
     fn add_dependents(&mut self, project: &Project, deleted: &[RelPath]) {
         let base = WorkBase::head(project);
-        let concerned = DependentFiles::find(project, &base, &self.files, deleted);
+        let mut concerned = DependentFiles::find(project, &base, &self.files, deleted);
+        if !self.configuration.is_empty() {
+            let related = RelatedSources::find(project, &self.files, &self.configuration);
+            if related.is_cut {
+                self.skipped.push(RelatedSources::cut());
+            }
+            let known: BTreeSet<&RelPath> = self.files.iter().chain(&concerned.files).collect();
+            let mut configured = related.configured;
+            configured.retain(|path| !known.contains(path));
+            concerned.files.extend(configured);
+        }
         if concerned.is_cut {
             let reason = "more files may mention what was changed than were measured".to_owned();
             self.skipped.push(SkippedFile { path: ".".to_owned(), reason });

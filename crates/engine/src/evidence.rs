@@ -11,6 +11,7 @@ pub(crate) mod earlier_texts;
 pub(crate) mod evidence_reply;
 pub(crate) mod gather;
 pub(crate) mod hidden_files;
+pub(crate) mod merge_conflicts;
 pub(crate) mod moved_files;
 pub(crate) mod outside_poll;
 pub(crate) mod overlay_gate;

@@ -205,6 +205,28 @@ pub fn files_changed_since(
     Ok(Some(changed))
 }
 
+/// The files below the root whose merge conflict is not resolved, by git's index. Empty without git.
+///
+/// # Errors
+///
+/// Git's data cannot be read.
+pub fn unmerged_files(root: &Path) -> Result<BTreeSet<RelPath>, GitError> {
+    let Some(repository) = open(root)? else { return Ok(BTreeSet::new()) };
+    let Some((work_tree, root)) = work_tree_and_root(&repository, root) else {
+        return Ok(BTreeSet::new());
+    };
+    let broken = |error: git2::Error| unreadable_repository(&root, &error);
+    let index = repository.index().map_err(broken)?;
+    let mut unmerged = BTreeSet::new();
+    for conflict in index.conflicts().map_err(broken)? {
+        let conflict = conflict.map_err(broken)?;
+        let entry = conflict.our.or(conflict.their).or(conflict.ancestor);
+        let path = entry.map(|entry| work_tree.join(path_of(&entry.path)));
+        unmerged.extend(path.and_then(|path| RelPath::below(&root, &path)));
+    }
+    Ok(unmerged)
+}
+
 /// The paths below the root that git ignores. Tracked files are never among them. Empty
 /// without git.
 pub fn ignored_paths(root: &Path, paths: &[RelPath]) -> Result<BTreeSet<RelPath>, GitError> {

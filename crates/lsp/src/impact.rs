@@ -12,8 +12,9 @@ use moai_base::finding::Finding;
 use moai_base::limits::{IMPACT_COMMON_FILES_MAX, IMPACT_NAMES_MAX};
 use moai_base::path::RelPath;
 use words::{
-    DeclaredName, declared_names, is_distinctive, is_import_keyword, is_short_name, is_symbol_name,
-    may_declare_for_others, names_of_code, word_ranges,
+    DeclaredName, concerns_all_importers, declared_names, declares_type, is_distinctive,
+    is_import_keyword, is_short_name, is_symbol_name, may_declare_for_others, names_of_code,
+    word_ranges,
 };
 
 /// The symbols that an edit touched, to search for in other files.
@@ -28,8 +29,8 @@ pub struct TouchedSymbols {
     pub short_names: BTreeSet<String>,
     /// Names of modules as importers write them.
     pub modules: BTreeSet<String>,
-    /// A module was added, removed or changed in more names than are searched for, so that all of
-    /// its importers are affected.
+    /// A module was added, removed or changed in more names than are searched for, or in what it passes on without
+    /// naming it, so that all of its importers are affected.
     pub concerns_importers: bool,
 }
 
@@ -42,12 +43,16 @@ impl TouchedSymbols {
     }
 
     /// The symbols whose change other files can notice: they cannot notice most edits of a
-    /// function's body.
+    /// function's body, but those of a type that a function they call takes or returns.
     #[must_use]
     pub fn visible_elsewhere(path: &RelPath, before: Option<&str>, after: Option<&str>) -> Self {
-        Self::from_edit_except(path, before, after, |old, new| {
+        let mut touched = Self::from_edit_except(path, before, after, |old, new| {
             bodies::invisible_lines(path, old, new)
-        })
+        });
+        if let Some(after) = after {
+            touched.add_carriers(path, after);
+        }
+        touched
     }
 
     /// The symbols touched by the rename of a file: its module, for its importers.
@@ -64,10 +69,55 @@ impl TouchedSymbols {
         unnoticed: impl FnOnce(ChangedLines<'_>, ChangedLines<'_>) -> InvisibleLines,
     ) -> Self {
         let (before_text, after_text) = (before.unwrap_or_default(), after.unwrap_or_default());
-        let touched = touched_names(before_text, after_text, unnoticed);
+        let touched = touched_names(path, before_text, after_text, unnoticed);
         let has_all = touched.names.len() < IMPACT_NAMES_MAX;
-        let concerns_importers = before.is_none() != after.is_none() || !has_all;
+        let concerns_importers =
+            touched.concerns_importers || before.is_none() != after.is_none() || !has_all;
         Self { modules: module_names(path), concerns_importers, ..touched }
+    }
+
+    /// Adds the declarations of the text that mention a symbol whose meaning may have changed, those that mention
+    /// these, and so on: other files may mention only the last of them.
+    fn add_carriers(&mut self, path: &RelPath, text: &str) {
+        let lines: Vec<&str> = text.lines().collect();
+        let headers = header_lines(&lines);
+        let declared = lines.iter().flat_map(|line| declared_names(line));
+        let declared: HashSet<&str> =
+            declared.filter(|it| !it.is_parameter).map(|it| it.name).collect();
+        let mut left: Vec<usize> = (0..lines.len()).collect();
+        loop {
+            let (mut mentioning, mut other) = (Vec::new(), Vec::new());
+            for at in left {
+                let mentions_touched = names_of_code(lines[at]).into_iter().any(|word| {
+                    declared.contains(word)
+                        && (self.changes_meaning(word) || self.short_names.contains(word))
+                });
+                if mentions_touched { mentioning.push(at) } else { other.push(at) }
+            }
+            let mentions = ChangedLines { lines: &lines, changed: &mentioning };
+            let invisible = bodies::body_lines(path, mentions);
+            let mut found: Vec<DeclaredName<'_>> = Vec::new();
+            for at in mentioning.iter().filter(|at| !invisible.contains(at)) {
+                let enclosing = enclosing_lines(&headers, *at);
+                if enclosing.iter().all(|header| declares_type(lines[*header])) {
+                    found.extend(declared_names(lines[*at]));
+                }
+                found.extend(enclosing.iter().flat_map(|header| declared_names(lines[*header])));
+            }
+            let known = self.names.len() + self.short_names.len() - self.only_used.len();
+            let found = found.iter().filter(|it| !it.is_parameter).map(|it| it.name);
+            let (short, long): (Vec<&str>, Vec<&str>) = found.partition(|name| is_short_name(name));
+            add_names(&mut self.short_names, short.into_iter());
+            for name in long.into_iter().filter(|name| is_symbol_name(name)) {
+                self.only_used.remove(name);
+                add_names(&mut self.names, std::iter::once(name));
+            }
+            self.concerns_importers |= self.names.len() >= IMPACT_NAMES_MAX;
+            if self.names.len() + self.short_names.len() - self.only_used.len() == known {
+                return;
+            }
+            left = other;
+        }
     }
 
     /// Merges two sets.
@@ -187,6 +237,7 @@ fn module_names(path: &RelPath) -> BTreeSet<String> {
 /// removed there, or defined around them, because a function's type may follow from its body.
 /// Bounded; declarations first.
 fn touched_names(
+    path: &RelPath,
     before: &str,
     after: &str,
     unnoticed: impl FnOnce(ChangedLines<'_>, ChangedLines<'_>) -> InvisibleLines,
@@ -199,6 +250,8 @@ fn touched_names(
     );
     gone.retain(|at| !unnoticed.before.contains(at));
     came.retain(|at| !unnoticed.after.contains(at));
+    let mut changed = gone.iter().map(|at| old[*at]).chain(came.iter().map(|at| new[*at]));
+    let concerns_importers = changed.any(|line| concerns_all_importers(path, line));
     let (old_declared, new_declared) =
         (touched_declarations(&old, &gone), touched_declarations(&new, &came));
     let mut redefined: BTreeSet<String> =
@@ -219,7 +272,13 @@ fn touched_names(
     }
     redefined.extend(removed);
     let only_used = names.difference(&redefined).cloned().collect();
-    TouchedSymbols { names, only_used, short_names, ..TouchedSymbols::default() }
+    TouchedSymbols {
+        names,
+        only_used,
+        short_names,
+        concerns_importers,
+        ..TouchedSymbols::default()
+    }
 }
 
 fn more_frequent_words(
@@ -231,21 +290,28 @@ fn more_frequent_words(
     more.map(|(word, _)| (*word).to_owned()).collect()
 }
 
+/// Indices of the changed lines and of those that enclose them, each once.
+fn with_enclosing(lines: &[&str], changed: &[usize]) -> Vec<usize> {
+    let headers = header_lines(lines);
+    let enclosing: BTreeSet<usize> =
+        changed.iter().flat_map(|at| enclosing_lines(&headers, *at)).collect();
+    changed.iter().copied().chain(enclosing).collect()
+}
+
 /// The names declared on changed lines, and the definitions that enclose them.
 fn touched_declarations<'t>(lines: &[&'t str], changed: &[usize]) -> Vec<DeclaredName<'t>> {
-    let enclosing = enclosing_lines(lines, changed);
-    changed.iter().chain(&enclosing).flat_map(|at| declared_names(lines[*at])).collect()
+    let touched = with_enclosing(lines, changed);
+    touched.into_iter().flat_map(|at| declared_names(lines[at])).collect()
 }
 
 /// The names of one or two letters that changed lines declare for other files, or that enclose them.
 fn short_declarations<'t>(lines: &[&'t str], changed: &[usize]) -> impl Iterator<Item = &'t str> {
-    let mut declared = Vec::new();
-    for at in changed.iter().chain(&enclosing_lines(lines, changed)) {
-        if may_declare_for_others(lines[*at]) {
-            declared.extend(declared_names(lines[*at]));
-        }
-    }
-    declared.into_iter().filter(|it| !it.is_parameter && is_short_name(it.name)).map(|it| it.name)
+    let touched = with_enclosing(lines, changed);
+    let visible = touched.into_iter().filter(|at| may_declare_for_others(lines[*at]));
+    let declared: Vec<DeclaredName<'t>> =
+        visible.flat_map(|at| declared_names(lines[at])).collect();
+    let short = declared.into_iter().filter(|it| !it.is_parameter && is_short_name(it.name));
+    short.map(|it| it.name)
 }
 
 fn add_names<'w>(names: &mut BTreeSet<String>, words: impl Iterator<Item = &'w str>) {
@@ -274,11 +340,10 @@ fn lines_missing_in(other: &[&str], lines: &[&str]) -> Vec<usize> {
     missing
 }
 
-/// The header lines that enclose the given lines: those above with less indentation. A line that
-/// begins with a closing or an opening bracket continues the one before.
-fn enclosing_lines(lines: &[&str], changed: &[usize]) -> BTreeSet<usize> {
-    let (mut found, mut open) = (BTreeSet::new(), Vec::<(usize, usize)>::new());
-    let mut changed = changed.iter().copied().peekable();
+/// For each line its header: the nearest line above with less indentation. A line that begins with a closing or an
+/// opening bracket continues the one before.
+fn header_lines(lines: &[&str]) -> Vec<Option<usize>> {
+    let (mut headers, mut open) = (vec![None; lines.len()], Vec::<(usize, usize)>::new());
     for (at, line) in lines.iter().enumerate() {
         let code = line.trim_start();
         if code.is_empty() {
@@ -289,14 +354,17 @@ fn enclosing_lines(lines: &[&str], changed: &[usize]) -> BTreeSet<usize> {
         while open.last().is_some_and(|(of, _)| *of > indent || (*of == indent && !continues)) {
             open.pop();
         }
-        if changed.next_if_eq(&at).is_some() {
-            found.extend(open.iter().map(|(_, header)| *header));
-        }
+        headers[at] = open.last().map(|(_, header)| *header);
         if !continues {
             open.push((indent, at));
         }
     }
-    found
+    headers
+}
+
+/// The headers that enclose a line, the innermost first.
+fn enclosing_lines(headers: &[Option<usize>], at: usize) -> Vec<usize> {
+    std::iter::successors(headers[at], |header| headers[*header]).collect()
 }
 
 fn word_counts<'t>(lines: &[&'t str], changed: &[usize]) -> HashMap<&'t str, usize> {

@@ -113,15 +113,7 @@ pub(crate) async fn attribute_findings(
         if file.is_changed && !comparison.includes_changed {
             continue;
         }
-        let includes_changed = comparison.includes_changed;
-        let rule = AttributionRule {
-            project,
-            file,
-            known,
-            dependents,
-            touched: &touched,
-            includes_changed,
-        };
+        let rule = AttributionRule { project, file, known, dependents, touched: &touched };
         result.findings = rule.attribute_result(result);
         if rule.has_older_fault()
             && let Some(gap) = &mut result.gap
@@ -359,7 +351,6 @@ struct AttributionRule<'a> {
     known: KnownFindings,
     dependents: &'a UntouchedDependents,
     touched: &'a TouchedSymbols,
-    includes_changed: bool,
 }
 
 impl AttributionRule<'_> {
@@ -383,12 +374,7 @@ impl AttributionRule<'_> {
                         self.attribute_by_lines(&old, &new, now, before)
                     }
                 };
-                match (file.is_changed, self.includes_changed) {
-                    (true, _) => findings,
-                    (false, true) => non_errors_as_existing(findings),
-                    // Only findings that name the change are about the change.
-                    (false, false) => unknown_as_existing(non_errors_as_existing(findings)),
-                }
+                if file.is_changed { findings } else { non_errors_as_existing(findings) }
             }
         }
     }
@@ -471,13 +457,6 @@ fn with_state(mut findings: Vec<Finding>, state: FindingState) -> Vec<Finding> {
 /// In an unchanged file, only errors are attributed to the work.
 fn non_errors_as_existing(mut findings: Vec<Finding>) -> Vec<Finding> {
     for finding in findings.iter_mut().filter(|finding| finding.severity < Severity::Error) {
-        finding.state = FindingState::Existing;
-    }
-    findings
-}
-
-fn unknown_as_existing(mut findings: Vec<Finding>) -> Vec<Finding> {
-    for finding in findings.iter_mut().filter(|finding| finding.state == FindingState::Unknown) {
         finding.state = FindingState::Existing;
     }
     findings

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::evidence::work_base::{BaseText, WorkBase};
 use crate::project::Project;
+use moai_base::evidence::SkippedFile;
 use moai_base::limits::{IMPACT_SEARCH_MS_MAX, RELATED_FILES_MAX, SESSION_DEPENDENTS_MAX};
 use moai_base::path::RelPath;
 use moai_host::{files, git};
@@ -75,6 +76,13 @@ pub(crate) struct RelatedSources {
 }
 
 impl RelatedSources {
+    /// The entry for configured files that are left out.
+    pub(crate) fn cut() -> SkippedFile {
+        let reason =
+            format!("their configuration changed, and there are over {RELATED_FILES_MAX} of them");
+        SkippedFile { path: "other source files".to_owned(), reason }
+    }
+
     /// The files affected by changed or deleted ones; `configuration` are those of the files that
     /// configure servers. Blocking.
     pub(crate) fn find(project: &Project, changed: &[RelPath], configuration: &[RelPath]) -> Self {

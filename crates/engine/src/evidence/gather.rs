@@ -41,6 +41,8 @@ pub(crate) struct MeasureRequest {
     pub(crate) dependents: UntouchedDependents,
     /// The baseline of the findings; without it only older findings of dependents are left out.
     pub(crate) comparison: Option<BaseComparison>,
+    /// Results that count whatever the baseline is.
+    pub(crate) conflicts: Vec<SensorResult>,
 }
 
 /// Unchanged files that an edit affects. Their older findings do not count.
@@ -96,6 +98,7 @@ pub(crate) async fn gather_evidence(
         deadline,
         dependents,
         comparison,
+        conflicts,
     } = request;
     // Before the files are read: language servers must not get older texts than the disk's.
     let polled = if lsp { Some(sync_disk(engine, project).await) } else { None };
@@ -145,6 +148,7 @@ pub(crate) async fn gather_evidence(
     skipped.extend(unseen);
     let switched_off = switched_off_files(&results);
     let is_switched_off = is_work_switched_off(&results, &dependents.files);
+    results.extend(conflicts);
     let combined = combine_results(files, skipped, results, threshold);
     Evidence { older, switched_off, is_switched_off, ..combined }
 }

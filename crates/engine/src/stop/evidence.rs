@@ -12,6 +12,7 @@ use crate::branches::{branch_merge, merge_work_tree};
 use crate::engine::{measure_blocking, run_blocking};
 use crate::evidence::authorship;
 use crate::evidence::gather::{MeasureRequest, gather_evidence};
+use crate::evidence::merge_conflicts::merge_conflicts;
 use crate::evidence::work_base::base_of_loop;
 use crate::exam;
 use crate::exam::ExamReport;
@@ -318,6 +319,7 @@ pub(crate) async fn measure_stop_files(
         run_scan: project.config.scan_enabled,
         threshold: Severity::Error,
         deadline,
+        conflicts: merge_conflicts(project).await,
     };
     let evidence = gather_evidence(call.engine, project, request.clone()).await;
     if others.is_empty() || !request.run_lsp || evidence.verdict() == Verdict::Dirty {

@@ -19,7 +19,7 @@ use crate::project::{NOTEBOOK_UNMEASURED, Project};
 use crate::stop::check_outputs::CheckOutputs;
 use crate::stop::run_as_code::files_run_as_code;
 use moai_base::evidence::SkippedFile;
-use moai_base::limits::{RELATED_FILES_MAX, SESSION_FILES_MAX, STOP_FILES_MAX};
+use moai_base::limits::{SESSION_FILES_MAX, STOP_FILES_MAX};
 use moai_base::path::RelPath;
 use moai_host::{files, git};
 
@@ -161,9 +161,7 @@ fn files_of_work(
         scope.skip("more files mention the changed symbols than can be measured".to_owned());
     }
     if related.is_cut {
-        let reason =
-            format!("their configuration changed, and there are over {RELATED_FILES_MAX} of them");
-        scope.skipped.push(SkippedFile { path: "other source files".to_owned(), reason });
+        scope.skipped.push(RelatedSources::cut());
     }
     scope
 }

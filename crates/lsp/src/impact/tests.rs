@@ -234,3 +234,73 @@ fn short_names_are_sought_in_importers_if_they_are_declared_for_others() {
     assert!(!touched.is_empty());
     assert!(touched.concerns_finding(&finding("b.py", 0, "x"), "f(1)\n"));
 }
+
+/// The names touched by an edit, and whether all importers are affected.
+fn affected(name: &str, text: &str, old: &str, new: &str) -> (Vec<String>, bool) {
+    assert!(text.contains(old), "{name}: {old}");
+    let after = text.replacen(old, new, 1);
+    let touched = TouchedSymbols::visible_elsewhere(&path(name), Some(text), Some(&after));
+    (touched.names.into_iter().collect(), touched.concerns_importers)
+}
+
+#[test]
+fn what_passes_a_changed_type_on_is_touched() {
+    let check = |name: &str, text: &str, old: &str, new: &str, expected: &[&str]| {
+        let (names, concerns_importers) = affected(name, text, old, new);
+        assert!(!concerns_importers, "{name}: {text}");
+        for expected in expected {
+            assert!(names.iter().any(|it| it == expected), "{name}: {text}: {names:?}");
+        }
+        assert!(!names.iter().any(|it| it == "unrelated"), "{name}: {text}: {names:?}");
+    };
+    let component = "export interface Props {\n  label: string;\n}\n\n\
+        export function Button({ label }: Props) {\n  return label;\n}\n\n\
+        export const wrap = (inner: typeof Button) => inner;\n\n\
+        export function unrelated(count: number): number {\n  const props: Props = { label: '' };\n  return count;\n}\n";
+    let added = "  label: string;\n  size: number;";
+    check("Button.tsx", component, "  label: string;", added, &["Props", "Button", "wrap"]);
+    let options = "export interface Opts { a: number }\nexport const make = (o: Opts): number => o.a;\n\
+        export const unrelated = 1;\n";
+    check("user.ts", options, "{ a: number }", "{ a: number; b: number }", &["Opts", "make"]);
+    let cart = "class Price:\n    amount: int\n\n\nclass Cart:\n    def total(self) -> Price:\n        return Price()\n\n\n\
+        def unrelated(count: int) -> int:\n    return count + Price().amount\n";
+    check("cart.py", cart, "amount: int", "amount: str", &["Price", "Cart", "total"]);
+    let rust = "pub struct Price {\n    pub amount: u32,\n}\n\npub fn of_cart() -> Price {\n    Price { amount: 1 }\n}\n\n\
+        pub fn unrelated() -> u32 {\n    of_cart().amount\n}\n";
+    check("lib.rs", rust, "amount: u32", "amount: u64", &["Price", "of_cart"]);
+    let header = "typedef int num_t;\nnum_t add(num_t a, num_t b);\n";
+    check("a.h", header, "int num_t", "struct { int v; } num_t", &["num_t", "add"]);
+}
+
+#[test]
+fn all_importers_are_affected_by_what_a_file_passes_on_without_naming_it() {
+    for (name, text, old, new) in [
+        ("src/api/index.ts", "export * from \"../user\";\n", "export *", "export type *"),
+        (
+            "src/api/index.ts",
+            "export * from \"../user\";\n",
+            "export * from \"../user\"",
+            "export {}",
+        ),
+        ("shop/__init__.py", "from .user import *\n", "from .user import *\n", "\n"),
+        ("src/lib.rs", "pub use user::*;\n", "pub use user::*;", "pub use other::*;"),
+        ("lib/all.dart", "export 'src/user.dart';\n", "export 'src/user.dart';\n", ""),
+        ("all.h", "#include \"list.h\"\n", "#include \"list.h\"\n", ""),
+        ("config.h", "#define HAVE_LOG 1\n", "1", "0"),
+        ("config.h", "#ifdef HAVE_LOG\nvoid note(void);\n#endif\n", "#ifdef", "#ifndef"),
+    ] {
+        assert!(affected(name, text, old, new).1, "{name}: {text}");
+    }
+    for (name, text, old, new) in [
+        (
+            "a.ts",
+            "import * as fs from \"fs\";\nexport const a = 1;\n",
+            "fs from \"fs\"",
+            "io from \"fs\"",
+        ),
+        ("a.py", "# include\nimport os\n", "os", "sys"),
+        ("a.rs", "use std::io::*;\n", "io", "fs"),
+    ] {
+        assert!(!affected(name, text, old, new).1, "{name}: {text}");
+    }
+}

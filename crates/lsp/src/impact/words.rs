@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use crate::word_set::{WordSet, word_set};
 use moai_base::limits::NAME_CHARS_MIN;
+use moai_base::path::RelPath;
 
 /// True for the bytes of a word, which include all non-ASCII bytes.
 pub(super) fn is_word_byte(byte: u8) -> bool {
@@ -46,6 +47,54 @@ pub(super) fn may_declare_for_others(line: &str) -> bool {
             is_declaration_keyword(word) && !LOCAL_DECLARING.contains(&word)
         })
 }
+
+/// True if a line begins the declaration of a type or a module, whose members other files see.
+pub(super) fn declares_type(line: &str) -> bool {
+    let mut words = word_ranges(line).map(|(start, end)| &line[start..end]);
+    words.any(|word| TYPE_DECLARING.contains(&word))
+}
+
+const TYPE_DECLARING: [&str; 17] = [
+    "class",
+    "defmodule",
+    "enum",
+    "extension",
+    "impl",
+    "interface",
+    "mod",
+    "module",
+    "namespace",
+    "object",
+    "package",
+    "protocol",
+    "record",
+    "struct",
+    "trait",
+    "type",
+    "union",
+];
+
+/// True if the change of a line may affect all importers of its file: it passes on what another file declares without
+/// naming it, or it is for the preprocessor.
+pub(super) fn concerns_all_importers(path: &RelPath, line: &str) -> bool {
+    let Some(code) = strip_comment(line) else { return false };
+    let extension = path.extension().unwrap_or_default();
+    if PREPROCESSED.contains(&extension.as_str()) {
+        return code.starts_with('#');
+    }
+    let first = word_ranges(code).next().map_or("", |(start, end)| &code[start..end]);
+    let rest = code[first.len().min(code.len())..].trim_start();
+    match first {
+        "export" => rest.starts_with(['"', '\'']) || code.contains('*'),
+        "from" => code.ends_with("import *"),
+        "pub" => rest.starts_with("use ") && code.contains('*'),
+        "include" | "include_once" | "require" | "require_once" => extension == "php",
+        _ => false,
+    }
+}
+
+/// Extensions of the files that a preprocessor reads.
+const PREPROCESSED: [&str; 10] = ["c", "cc", "cpp", "cxx", "h", "hh", "hpp", "hxx", "m", "mm"];
 
 /// Declaration keywords that are common inside of functions.
 const LOCAL_DECLARING: [&str; 4] = ["const", "let", "val", "var"];
@@ -136,6 +185,7 @@ impl<'t> CodeWords<'t> {
             }
             Some(b'=') => is_first && !rest.starts_with("=="),
             Some(b':') => is_first || before.ends_with(['(', ',', '{']) || before.ends_with(", "),
+            Some(b';') if self.word(0) == "typedef" => true,
             Some(b',' | b';') => is_first && is_only_word,
             None => is_only_word,
             _ => false,
@@ -177,7 +227,7 @@ fn is_declaration_keyword(word: &str) -> bool {
 /// Words before a declared name.
 static DECLARING: WordSet = LazyLock::new(|| {
     word_set(
-        "class const def defmodule defp enum extension fn fun func function impl interface let \
+        "class const def define defmodule defp enum extension fn fun func function impl interface let \
          macro_rules mixin mod module namespace object package protocol record static struct sub \
          trait type typedef union val var",
     )
@@ -247,6 +297,8 @@ mod tests {
         check("pub struct Cart<T> {", &["Cart"]);
         check("int area(const Shape *shape);", &["area", "Shape"]);
         check("  Blue,", &["Blue"]);
+        check("#define LIMIT 10", &["LIMIT"]);
+        check("typedef struct { int v; } number_t;", &["number_t"]);
         check("  value: number;", &["value"]);
         check("total = compute(price)", &["total"]);
         check("    return compute(price)", &[]);

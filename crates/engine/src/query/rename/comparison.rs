@@ -124,5 +124,6 @@ fn measure_request(project: &Project, files: Vec<RelPath>, deadline: Instant) ->
         deadline,
         dependents: UntouchedDependents::default(),
         comparison: None,
+        conflicts: Vec::new(),
     }
 }
