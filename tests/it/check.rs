@@ -149,3 +149,22 @@ fn a_usage_error_is_3_and_nothing_is_ever_2() {
         assert!(!output.stderr.is_empty(), "{arguments:?}");
     }
 }
+
+#[test]
+fn a_changed_configuration_concerns_the_files_that_it_configures() {
+    let sandbox = project(json!({}));
+    sandbox.write("app.py", "word = 'good'\n");
+    sandbox.write("pyrightconfig.json", "{}\n");
+    sandbox.commit();
+    sandbox.write("pyrightconfig.json", "{\"strict\": [\".\"]}\n");
+    let report = sandbox.run(&["check", "--json", "--verbose"]).json();
+    let sensors = report["sensors"].as_array().expect("a list");
+    let pyright = sensors.iter().find(|sensor| sensor["name"] == "pyright");
+    assert_eq!(pyright.map(|it| &it["files"]), Some(&json!(1)), "{report:#}");
+    assert_eq!(report["verdict"], "clean", "{report:#}");
+    sandbox.write("app.py", "word = 'BAD'\n");
+    sandbox.commit();
+    sandbox.write("pyrightconfig.json", "{\"strict\": []}\n");
+    let report = sandbox.run(&["check", "--json"]).json();
+    assert_eq!(report["verdict"], "unmeasured", "it may be older, or not: {report:#}");
+}

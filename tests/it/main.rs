@@ -6,6 +6,7 @@ mod blind;
 mod catalogue;
 mod changes;
 mod check;
+mod conflicts;
 mod criteria;
 mod daemon;
 mod deltas;

@@ -129,3 +129,21 @@ fn a_changed_jar_or_classpath_counts_at_once() {
     write_classpath(&sandbox, &[("src", "src"), ("lib", "lib/dep.jar")]);
     assert_eq!(lines(&check(&sandbox, &[file], 1)), [at(4)]);
 }
+
+#[test]
+fn packages_without_a_build_file_are_checked_like_those_with_one() {
+    let sandbox = project_of("java", SERVER);
+    sandbox.write("src/main/java/app/Lib.java", LIB);
+    sandbox.write("src/main/java/app/Main.java", MAIN);
+    sandbox.write("src/test/java/app/MainTest.java", &MAIN.replace("Main", "MainTest"));
+    sandbox.commit();
+    assert_eq!(lines(&check(&sandbox, &["--all"], 0)), []);
+    // Not reported in a file with a wrong package.
+    let call = "return new Lib()";
+    let thrown = MAIN.replace(call, "new java.io.FileReader(\"x\");\n        return new Lib()");
+    sandbox.write("src/main/java/app/Main.java", &thrown);
+    let mut found = lines(&check(&sandbox, &["--all"], 1));
+    found.dedup();
+    assert_eq!(found, [("src/main/java/app/Main.java".to_owned(), 4)]);
+    assert!(!sandbox.path(".project").exists() && !sandbox.path(".classpath").exists());
+}

@@ -150,3 +150,30 @@ fn typescript_7_reports_errors_of_style_as_its_compiler_does() {
     assert_eq!(findings(&dirty, "typescript-native"), [unused("a.ts"), unused("b.js")]);
     assert_eq!(dirty["summary"]["error"], 2, "{dirty:#}");
 }
+
+/// An agent that writes a test first: the module it imports is written after it, each with a hook.
+fn check_module_after_importer(server: &str) {
+    let sandbox = project_of("typescript", server);
+    sandbox.write("tsconfig.json", "{\"compilerOptions\": {\"strict\": true, \"noEmit\": true}}\n");
+    sandbox.write("src/start.ts", "export const start = 1;\n");
+    sandbox.commit();
+    report(&sandbox.run(&["check", "--all", "--json"]), 0);
+    let importer = "import { foo } from \"./foo\";\n\nexport const made: number = foo();\n";
+    let told = sandbox.tool_write("src/importer.ts", importer);
+    assert!(told.stdout.contains("Cannot find module './foo'"), "{server}: {told:#?}");
+    let told =
+        sandbox.tool_write("src/foo.ts", "export function foo(): number {\n  return 1;\n}\n");
+    assert!(!told.stdout.contains("introduced"), "{server}: {told:#?}");
+    let clean = report(&sandbox.run(&["check", "--json"]), 0);
+    assert_eq!(clean["verdict"], "clean", "{server}: {clean:#}");
+    sandbox.tool_write("src/foo.ts", "export function foo(): string {\n  return \"\";\n}\n");
+    let dirty = report(&sandbox.run(&["check", "--json"]), 1);
+    assert_eq!(findings(&dirty, &sensor_of(&dirty)).len(), 1, "{server}: {dirty:#}");
+}
+
+#[test]
+fn a_module_that_is_written_after_its_importer_is_found() {
+    for server in ["typescript-language-server", "typescript-native", "vtsls"] {
+        check_module_after_importer(server);
+    }
+}

@@ -5,6 +5,7 @@ mod failure_lines;
 mod file_times;
 mod foreign_text;
 mod hooks;
+mod java;
 mod judge;
 mod memory;
 mod pipeline;
@@ -18,6 +19,7 @@ pub use self::failure_lines::*;
 pub use self::file_times::*;
 pub use self::foreign_text::*;
 pub use self::hooks::*;
+pub use self::java::*;
 pub use self::judge::*;
 pub use self::memory::*;
 pub use self::pipeline::*;
@@ -188,15 +190,6 @@ pub const CARGO_METADATA_BYTES_MAX: usize = 64 * 1024 * 1024;
 pub const CARGO_INPUT_FILES_MAX: usize = 20_000;
 /// Characters of cargo's own error in a gap.
 pub const CARGO_ERROR_CHARS_MAX: usize = 200;
-/// Time for jdtls to publish for a text after it has answered a barrier; then the text is sent
-/// again.
-pub const JAVA_PUBLISH_MS_MAX: u64 = 5_000;
-/// Time for jdtls to begin publishing the results of a build; it waits 400 ms itself.
-pub const JAVA_SETTLE_MS: u64 = 700;
-/// Builds requested from jdtls for one measurement.
-pub const JAVA_BUILDS_MAX: u32 = 5;
-/// Pause before a cancelled build is retried.
-pub const JAVA_RETRY_MS: u64 = 500;
 /// Quiet time after the last publish of a server without pull before its result is taken, while the
 /// server's habits are unknown.
 pub const PUSH_QUIET_MS: u64 = 250;

@@ -13,6 +13,7 @@ mod forced_includes;
 mod go_workspace;
 pub mod install;
 mod installed_packages;
+mod java_samples;
 mod log_buffer;
 mod memory;
 mod pool;

@@ -157,6 +157,8 @@ pub struct ServerFolders {
     pub has_cargo_manifest: bool,
     /// Folders outside the root whose files the server reads, but does not register for.
     pub dependencies: BTreeSet<PathBuf>,
+    /// One Java file of each source folder of a workspace without a build file.
+    pub java_samples: Vec<PathBuf>,
 }
 
 /// The session of one language server.
@@ -252,7 +254,7 @@ impl LspSession {
         let options = &mut session.spec.initialization_options;
         match spec.diagnostics {
             DiagnosticsMethod::Clangd => clangd::complete_options(options),
-            DiagnosticsMethod::Jdtls => jdtls::enable_progress_reports(options),
+            DiagnosticsMethod::Jdtls => jdtls::complete_options(options, &place.java_samples),
             DiagnosticsMethod::RustAnalyzer => {
                 rust_analyzer::disable_check_on_save(options, &mut session.settings);
             }

@@ -366,10 +366,13 @@ pub(crate) fn combine_results(
     Evidence { files, skipped, readings, findings, ..Evidence::default() }
 }
 
-/// One gap per sensor: a transient one first, one that the user chose last, with the number of
-/// affected files.
+/// One gap per sensor: a transient one first, one that is older than the work or that the user chose last, with the
+/// number of affected files.
 fn merged(mut gaps: Vec<Gap>) -> Option<Gap> {
-    gaps.sort_by_key(|gap| (gap.cause == Cause::SwitchedOff, !gap.cause.is_transient()));
+    gaps.sort_by_key(|gap| {
+        let is_chosen = gap.cause == Cause::SwitchedOff;
+        (is_chosen, gap.cause == Cause::ExistingFault, !gap.cause.is_transient())
+    });
     let count = gaps.len();
     let mut first = gaps.into_iter().next()?;
     if count > 1 {

@@ -24,6 +24,7 @@ use super::checking_config::CheckingConfig;
 use super::go_workspace::{
     changed_cgo_files, is_go_manifest_changed, outside_modules, set_workspace_variable,
 };
+use super::java_samples::java_samples;
 use super::log_buffer::LogBuffer;
 use super::process::{ProcessEvent, ServerProcess};
 use super::resolve::ResolvedServer;
@@ -348,7 +349,12 @@ impl ServerActor {
         let has_cargo_manifest = workspace.join("Cargo.toml").is_file();
         let (root, workspace) = (root.clone(), workspace.clone());
         let dependencies = self.outside_modules();
-        let place = ServerFolders { root, workspace, has_cargo_manifest, dependencies };
+        let java_samples = match spec.diagnostics {
+            DiagnosticsMethod::Jdtls => java_samples(&workspace, spec),
+            _ => Vec::new(),
+        };
+        let place =
+            ServerFolders { root, workspace, has_cargo_manifest, dependencies, java_samples };
         let session = LspSession::start(id, spec, settings.clone(), place, std::process::id());
         let started = Instant::now();
         self.running = Some(RunningServer {

@@ -5,6 +5,7 @@
 //! longer than 200 ms is reported again while it works.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -15,6 +16,7 @@ use crate::jsonrpc::RpcError;
 use crate::messages::parse_diagnostics;
 use moai_base::finding::Finding;
 use moai_base::limits::{JAVA_BUILDS_MAX, JAVA_PUBLISH_MS_MAX, JAVA_RETRY_MS, JAVA_SETTLE_MS};
+use moai_base::path::to_uri;
 use moai_base::verdict::{Cause, Gap};
 
 /// Reported for a file outside every source folder, which is not checked further.
@@ -74,12 +76,16 @@ fn is_publish_report(method: &str, params: &Value) -> bool {
     method == "language/progressReport" && params["task"] == "Publish Diagnostics"
 }
 
-/// Announces support for progress reports; the server sends none otherwise.
-pub(crate) fn enable_progress_reports(options: &mut Value) {
+/// Announces support for progress reports, because the server sends none otherwise, and names the files from which it
+/// infers the source folders of a workspace without a build file (`triggerFiles`, jdtls 1.45).
+pub(crate) fn complete_options(options: &mut Value, samples: &[PathBuf]) {
     if options.is_null() {
         *options = json!({});
     }
     if options.is_object() {
+        if !samples.is_empty() && options["triggerFiles"].is_null() {
+            options["triggerFiles"] = samples.iter().map(|file| to_uri(file)).collect();
+        }
         let extended = &mut options["extendedClientCapabilities"];
         if extended.is_null() {
             *extended = json!({});

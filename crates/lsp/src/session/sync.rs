@@ -28,10 +28,13 @@ impl LspSession {
         }
         self.documents.advance_context_epoch();
         self.reread_outside(changes);
-        let mut to_send = Vec::new();
+        let (mut to_send, mut to_reopen) = (Vec::new(), Vec::new());
         for (file, change) in changes {
             let path = RelPath::below(&self.root, file);
             let now = present.iter().find(|now| Some(&now.path) == path.as_ref());
+            if *change == DiskChange::Created && self.method == DiagnosticsMethod::Tsserver {
+                to_reopen.extend(now.and_then(|now| self.close_created(now)));
+            }
             let is_first = path.as_ref().is_some_and(|path| self.documents.announce_change(path));
             if let Some(path) = path.as_ref().filter(|_| *change == DiskChange::Deleted) {
                 self.forget_named(path);
@@ -61,6 +64,9 @@ impl LspSession {
         }
         self.is_behind_disk |= to_send.iter().any(|(file, change)| !self.is_watched(file, *change));
         self.send_changes(to_send);
+        for document in to_reopen {
+            self.send_text(&document, ResendPolicy::Never);
+        }
         self.rediscover_project(changes);
         self.restart_if_corrected(changes);
     }
@@ -92,24 +98,37 @@ impl LspSession {
         }
     }
 
+    /// Closes the document of a new file, which is opened again after its creation was announced: tsserver ignores the
+    /// creation of an open file, so files that imported it earlier would not find it
+    /// (`invalidateResolutionOfFailedLookupLocation`, TypeScript 5.9).
+    fn close_created(&mut self, now: &PresentText) -> Option<DocumentRequest> {
+        let document = self.document_of(now)?;
+        self.close(&now.path);
+        Some(document)
+    }
+
+    /// The present text of an open document.
+    fn document_of(&self, now: &PresentText) -> Option<DocumentRequest> {
+        Some(DocumentRequest {
+            ticket: 0,
+            path: now.path.clone(),
+            language_id: self.documents.language_id(&now.path)?,
+            text: Arc::clone(&now.text),
+            hash: now.hash,
+            lane: MeasureLane::Batch,
+        })
+    }
+
     /// Ends requests about other than the present bytes of a file, and updates its document. Returns
     /// whether the server has the present text.
     fn follow_disk(&mut self, path: RelPath, now: Option<&PresentText>) -> bool {
         let hash = now.map(|now| now.hash);
         self.supersede_queued(&path, hash);
         self.supersede_unsent_queries(&path, hash);
-        if let Some(PresentText { text, hash, .. }) = now {
-            self.announced_hashes.insert(path.clone(), *hash);
-            self.supersede_jobs(&path, *hash);
-            let Some(language_id) = self.documents.language_id(&path) else { return false };
-            let document = DocumentRequest {
-                ticket: 0,
-                path,
-                language_id,
-                text: Arc::clone(text),
-                hash: *hash,
-                lane: MeasureLane::Batch,
-            };
+        if let Some(now) = now {
+            self.announced_hashes.insert(path.clone(), now.hash);
+            self.supersede_jobs(&path, now.hash);
+            let Some(document) = self.document_of(now) else { return false };
             self.send_text(&document, ResendPolicy::Never);
             return true;
         }
