@@ -50,7 +50,7 @@ impl TouchedSymbols {
             bodies::invisible_lines(path, old, new)
         });
         if let Some(after) = after {
-            touched.add_carriers(path, after);
+            touched.add_carriers(after);
         }
         touched
     }
@@ -78,31 +78,34 @@ impl TouchedSymbols {
 
     /// Adds the declarations of the text that mention a symbol whose meaning may have changed, those that mention
     /// these, and so on: other files may mention only the last of them.
-    fn add_carriers(&mut self, path: &RelPath, text: &str) {
+    fn add_carriers(&mut self, text: &str) {
+        if self.names.is_empty() && self.short_names.is_empty() {
+            return;
+        }
         let lines: Vec<&str> = text.lines().collect();
         let headers = header_lines(&lines);
         let declared = lines.iter().flat_map(|line| declared_names(line));
         let declared: HashSet<&str> =
             declared.filter(|it| !it.is_parameter).map(|it| it.name).collect();
-        let mut left: Vec<usize> = (0..lines.len()).collect();
+        let mut words: Vec<Vec<&str>> = lines.iter().map(|line| names_of_code(line)).collect();
+        for words in &mut words {
+            words.retain(|word| declared.contains(word));
+        }
+        // What a body mentions seldom changes what others see of its function.
+        let is_body = |at: &usize| {
+            let mut enclosing = enclosing_lines(&headers, *at).into_iter();
+            enclosing.any(|header| !declares_type(lines[header]) && !is_open(lines[header]))
+        };
+        let mut left: Vec<usize> =
+            (0..lines.len()).filter(|at| !words[*at].is_empty() && !is_body(at)).collect();
         loop {
-            let (mut mentioning, mut other) = (Vec::new(), Vec::new());
-            for at in left {
-                let mentions_touched = names_of_code(lines[at]).into_iter().any(|word| {
-                    declared.contains(word)
-                        && (self.changes_meaning(word) || self.short_names.contains(word))
-                });
-                if mentions_touched { mentioning.push(at) } else { other.push(at) }
-            }
-            let mentions = ChangedLines { lines: &lines, changed: &mentioning };
-            let invisible = bodies::body_lines(path, mentions);
+            let (touched, other): (Vec<usize>, Vec<usize>) =
+                left.into_iter().partition(|at| self.touches_any(&words[*at]));
             let mut found: Vec<DeclaredName<'_>> = Vec::new();
-            for at in mentioning.iter().filter(|at| !invisible.contains(at)) {
-                let enclosing = enclosing_lines(&headers, *at);
-                if enclosing.iter().all(|header| declares_type(lines[*header])) {
-                    found.extend(declared_names(lines[*at]));
-                }
-                found.extend(enclosing.iter().flat_map(|header| declared_names(lines[*header])));
+            for at in touched {
+                found.extend(declared_names(lines[at]));
+                let enclosing = enclosing_lines(&headers, at).into_iter();
+                found.extend(enclosing.flat_map(|header| declared_names(lines[header])));
             }
             let known = self.names.len() + self.short_names.len() - self.only_used.len();
             let found = found.iter().filter(|it| !it.is_parameter).map(|it| it.name);
@@ -130,6 +133,11 @@ impl TouchedSymbols {
         self.short_names.extend(other.short_names);
         self.modules.extend(other.modules);
         self.concerns_importers |= other.concerns_importers;
+    }
+
+    /// True if the meaning of one of these names may have changed.
+    fn touches_any(&self, words: &[&str]) -> bool {
+        words.iter().any(|word| self.changes_meaning(word) || self.short_names.contains(*word))
     }
 
     fn changes_meaning(&self, name: &str) -> bool {
@@ -360,6 +368,11 @@ fn header_lines(lines: &[&str]) -> Vec<Option<usize>> {
         }
     }
     headers
+}
+
+/// True if a line leaves a parenthesis open: the lines below belong to its signature.
+fn is_open(line: &str) -> bool {
+    line.matches('(').count() > line.matches(')').count()
 }
 
 /// The headers that enclose a line, the innermost first.

@@ -363,9 +363,9 @@ phrases!(ENDS {
         "답이 필요합니다. {0}";
     BY_THE_USER: "by the user", "사용자가 멈춤";
     CHANGED_SINCE_COMPLETED:
-        "[moai-ralph] loop {0} ended as complete, but the same turn then changed {1}, which was not measured. \
+        "[moai-ralph] loop {0} has ended, and the same turn then changed {1}, which was not measured. \
          Run moai-ralph check",
-        "[moai-ralph] 루프 {0}: 완료로 끝난 뒤 같은 턴에서 파일이 바뀌었습니다({1}). 이 변경은 측정되지 않았으니 \
+        "[moai-ralph] 루프 {0}: 끝난 뒤 같은 턴에서 파일이 바뀌었습니다({1}). 이 변경은 측정되지 않았으니 \
          moai-ralph check를 실행하세요";
     WAITS_FOR_TASKS:
         "[moai-ralph] loop {0}: background tasks are running ({1}), so this Stop does not count; \

@@ -51,13 +51,6 @@ pub(super) fn invisible_lines(
     if brackets_before == brackets_after { invisible } else { InvisibleLines::default() }
 }
 
-/// Those of the given lines in the body of a function with an explicit signature.
-pub(super) fn body_lines(path: &RelPath, text: ChangedLines<'_>) -> BTreeSet<usize> {
-    header_style(path)
-        .filter(|style| !text.lines.iter().any(|line| style.exposes_bodies(line)))
-        .map_or_else(BTreeSet::new, |style| style.body_lines(text))
-}
-
 /// The languages with explicit signatures. Problems in a C header show in all files that include
 /// it.
 fn header_style(path: &RelPath) -> Option<HeaderStyle> {

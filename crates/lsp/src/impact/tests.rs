@@ -254,7 +254,7 @@ fn what_passes_a_changed_type_on_is_touched() {
         assert!(!names.iter().any(|it| it == "unrelated"), "{name}: {text}: {names:?}");
     };
     let component = "export interface Props {\n  label: string;\n}\n\n\
-        export function Button({ label }: Props) {\n  return label;\n}\n\n\
+        export function Button({\n  label,\n}: Props) {\n  return label;\n}\n\n\
         export const wrap = (inner: typeof Button) => inner;\n\n\
         export function unrelated(count: number): number {\n  const props: Props = { label: '' };\n  return count;\n}\n";
     let added = "  label: string;\n  size: number;";
@@ -268,6 +268,8 @@ fn what_passes_a_changed_type_on_is_touched() {
     let rust = "pub struct Price {\n    pub amount: u32,\n}\n\npub fn of_cart() -> Price {\n    Price { amount: 1 }\n}\n\n\
         pub fn unrelated() -> u32 {\n    of_cart().amount\n}\n";
     check("lib.rs", rust, "amount: u32", "amount: u64", &["Price", "of_cart"]);
+    let spread = "class Price:\n    amount = 1\n\n\ndef pay(\n    price: Price,\n):\n    return 1\n\n\ndef unrelated():\n    return pay(Price())\n";
+    check("pay.py", spread, "amount = 1", "amount = ''", &["Price", "pay"]);
     let header = "typedef int num_t;\nnum_t add(num_t a, num_t b);\n";
     check("a.h", header, "int num_t", "struct { int v; } num_t", &["num_t", "add"]);
 }
