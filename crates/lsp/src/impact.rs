@@ -49,7 +49,9 @@ impl TouchedSymbols {
         let mut touched = Self::from_edit_except(path, before, after, |old, new| {
             bodies::invisible_lines(path, old, new)
         });
-        if let Some(after) = after {
+        // In Python, bodies and texts mention so much that honest edits would concern whole packages.
+        let is_python = path.extension().is_some_and(|it| it == "py" || it == "pyi");
+        if let Some(after) = after.filter(|_| !is_python) {
             touched.add_carriers(after);
         }
         touched
