@@ -81,11 +81,11 @@ pub(crate) async fn handle(
     };
     let evidence = gather_evidence(engine, &project, request).await;
     if evidence.older > 0 {
-        let (count, plural) = match evidence.older {
-            1 => ("1 older finding".to_owned(), "is"),
-            many => (format!("{many} older findings"), "are"),
+        let older = match evidence.older {
+            1 => "1 older finding in these files is".to_owned(),
+            many => format!("{many} older findings in these files are"),
         };
-        note = format!("{note}moai-ralph: {count} in these files {plural} not shown\n");
+        note = format!("{note}moai-ralph: {older} not shown\n");
     }
     let (shared, shown) = (Arc::clone(&project.rules), options.clone());
     let rules = match measure_blocking(move || shown.shown_rules(&shared)).await {
@@ -191,7 +191,7 @@ impl CheckFileSet {
         let base = WorkBase::head(project);
         let mut concerned = DependentFiles::find(project, &base, &self.files, deleted);
         if !self.configuration.is_empty() {
-            let related = RelatedSources::find(project, &self.files, &self.configuration);
+            let related = RelatedSources::find(project, &[], &self.configuration);
             if related.is_cut {
                 self.skipped.push(RelatedSources::cut());
             }

@@ -41,7 +41,7 @@ pub(crate) struct MeasureRequest {
     pub(crate) dependents: UntouchedDependents,
     /// The baseline of the findings; without it only older findings of dependents are left out.
     pub(crate) comparison: Option<BaseComparison>,
-    /// Results that count whatever the baseline is.
+    /// Merge conflicts that are not resolved; they count whatever the baseline is.
     pub(crate) conflicts: Vec<SensorResult>,
 }
 
@@ -420,7 +420,9 @@ mod tests {
         assert_eq!(gap(vec![ignored.clone()]), off);
         assert_eq!(gap(vec![ignored.clone(), clean]), None);
         let late = measured("s", "c.py", Some(Cause::Silent));
-        assert_eq!(gap(vec![ignored, late]), Some(Cause::Silent));
+        assert_eq!(gap(vec![ignored, late.clone()]), Some(Cause::Silent));
+        let older = measured("s", "d.py", Some(Cause::ExistingFault));
+        assert_eq!(gap(vec![older, late]), Some(Cause::Silent), "the work may have caused it");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Files with a merge conflict that is not resolved: no sensor needs to know their language, and git commits nothing
 //! until they are.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::engine::run_blocking;
@@ -18,8 +19,8 @@ const SENSOR: &str = "git";
 /// The line with which git begins a conflict.
 const CONFLICT_START: &str = "<<<<<<< ";
 
-/// One result with an error for each file below the root that git's index lists as unmerged; none if git's data
-/// cannot be read, which the list of changed files reports.
+/// One result with an error for each file below the root that git's index lists as unmerged. None if git's data cannot be
+/// read: a caller that lists the changed files reports that.
 pub(crate) async fn merge_conflicts(project: &Project) -> Vec<SensorResult> {
     let root = project.root.clone();
     let found = run_blocking(move || {
@@ -29,7 +30,7 @@ pub(crate) async fn merge_conflicts(project: &Project) -> Vec<SensorResult> {
     found.await.unwrap_or_default()
 }
 
-fn conflict(root: &std::path::Path, path: RelPath) -> SensorResult {
+fn conflict(root: &Path, path: RelPath) -> SensorResult {
     let started_at = Instant::now();
     let snapshot = files::read_snapshot(root, &path.under(root)).ok();
     let text = snapshot.as_ref().map_or("", |snapshot| &*snapshot.text);

@@ -1,11 +1,10 @@
 //! Finds the source folders of a Java workspace without a build file: jdtls infers each from one file in it.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use crate::files::walk_names;
+use crate::files::{open_regular, walk_names};
 use moai_base::limits::{JAVA_SAMPLE_BYTES_MAX, JAVA_SAMPLE_FILES_MAX, JAVA_SOURCE_FOLDERS_MAX};
 use moai_lsp::registry::ServerSpec;
 
@@ -29,7 +28,7 @@ pub(super) fn java_samples(workspace: &Path, spec: &ServerSpec) -> Vec<PathBuf> 
 /// The package that a Java file declares in its first kilobytes.
 fn declared_package(file: &Path) -> Option<String> {
     let mut bytes = Vec::new();
-    File::open(file).ok()?.take(JAVA_SAMPLE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    open_regular(file).ok()?.take(JAVA_SAMPLE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     let declaration = text.lines().find_map(|line| line.trim_start().strip_prefix("package "))?;
     Some(declaration.split(';').next()?.trim().to_owned())

@@ -40,8 +40,7 @@ fn charge_loss(state: &LoopState, reading: &SensorReading) -> Option<SensorReadi
 /// True if the gap is a loss; it is not if the user switched the sensor off, no file is left for
 /// it, the fault is older than the work, or the sensor never reports a file as clean.
 fn proves_a_loss(gap: &Gap) -> bool {
-    let is_none = [Cause::Nothing, Cause::SwitchedOff, Cause::ExistingFault, Cause::Silent];
-    !is_none.contains(&gap.cause)
+    !matches!(gap.cause, Cause::Nothing | Cause::SwitchedOff | Cause::ExistingFault | Cause::Silent)
 }
 
 /// Keys of the sensors that have measured in this loop, this Stop included.

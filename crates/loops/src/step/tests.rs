@@ -197,7 +197,7 @@ fn a_check_that_no_longer_measures_is_a_failure_once_waiting_is_used_up() {
         let second = check(&first, CLAIM, &hangs, "waits");
         let third = check(&second, CLAIM, &hangs, "dirty+lost");
         check(&third, CLAIM, &hangs, "waits");
-        for cause in [Cause::Nothing, Cause::SwitchedOff, Cause::Silent] {
+        for cause in [Cause::Nothing, Cause::SwitchedOff, Cause::ExistingFault, Cause::Silent] {
             check(&before, CLAIM, &checked(false, Some(cause)), "completed_unverified");
         }
     }

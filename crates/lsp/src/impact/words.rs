@@ -82,9 +82,9 @@ pub(super) fn concerns_all_importers(path: &RelPath, line: &str) -> bool {
     if PREPROCESSED.contains(&extension.as_str()) {
         return code.starts_with('#');
     }
-    let first = word_ranges(code).next().map_or("", |(start, end)| &code[start..end]);
-    let rest = code[first.len().min(code.len())..].trim_start();
-    match first {
+    let (start, end) = word_ranges(code).next().unwrap_or_default();
+    let rest = code[end..].trim_start();
+    match &code[start..end] {
         "export" => rest.starts_with(['"', '\'']) || code.contains('*'),
         "from" => code.ends_with("import *"),
         "pub" => rest.starts_with("use ") && code.contains('*'),
