@@ -1,8 +1,9 @@
 //! Errors that a change causes in files without any mention of it: before a loop ends as completed, all
-//! programs of a small project are measured.
+//! source files of a small project are measured, and in a large one the importers of importers.
 
 use crate::servers::project_in;
 use crate::support::{SESSION, Sandbox};
+use moai_base::limits::RELATED_FILES_MAX;
 
 const TSCONFIG: &str = "{\"compilerOptions\": {\"target\": \"es2022\", \"module\": \"esnext\", \
      \"moduleResolution\": \"bundler\", \"strict\": true, \"noEmit\": true, \"types\": [], \
@@ -46,15 +47,56 @@ fn a_new_required_field_breaks_the_callers_of_a_function_with_that_parameter() {
     assert!(held(&sandbox).contains("src/used.ts:3:"));
 }
 
+const CHAIN: [(&str, &str); 3] = [
+    ("first.py", "def first():\n    return 1\n"),
+    ("second.py", "from first import first\n\n\ndef second():\n    return first()\n"),
+    ("third.py", "from second import second\n\nnumber: int = second()\n"),
+];
+
+/// Files that bring a project above the number that is measured whole.
+fn unrelated(extension: &str) -> Vec<(String, String)> {
+    let file = |at| (format!("src/unrelated/m{at}.{extension}"), String::from("\n"));
+    (0..=RELATED_FILES_MAX).map(file).collect()
+}
+
 #[test]
 fn a_type_that_a_file_in_between_infers_breaks_the_third() {
-    let sandbox = looping(&[
-        ("first.py", "def first():\n    return 1\n"),
-        ("second.py", "from first import first\n\n\ndef second():\n    return first()\n"),
-        ("third.py", "from second import second\n\nnumber: int = second()\n"),
-    ]);
+    let sandbox = looping(&CHAIN);
     sandbox.tool_write("first.py", "def first():\n    return 'x'\n");
     assert!(held(&sandbox).contains("third.py:3:"));
+    let checked = sandbox.run(&["check"]);
+    assert_eq!(checked.code, 1, "{checked:#?}");
+    assert!(checked.stdout.contains("third.py:3:"), "{checked:#?}");
+}
+
+#[test]
+fn importers_of_importers_are_measured_in_a_large_project() {
+    let unrelated = unrelated("py");
+    let unrelated = unrelated.iter().map(|(path, text)| (path.as_str(), text.as_str()));
+    let files: Vec<(&str, &str)> = CHAIN.into_iter().chain(unrelated).collect();
+    let sandbox = looping(&files);
+    sandbox.tool_write("first.py", "def first():\n    return 'x'\n");
+    assert!(held(&sandbox).contains("third.py:3:"));
+    let checked = sandbox.run(&["check"]);
+    assert!(checked.stdout.contains("third.py:3:"), "{checked:#?}");
+}
+
+#[test]
+fn a_name_of_two_letters_is_followed_through_a_barrel_in_a_large_project() {
+    let make = "export function mk(size: number): number {\n  return size;\n}\n";
+    let unrelated = unrelated("ts");
+    let unrelated = unrelated.iter().map(|(path, text)| (path.as_str(), text.as_str()));
+    let own = [
+        ("tsconfig.json", TSCONFIG),
+        ("src/shop/make.ts", make),
+        ("src/shop/index.ts", "export * from './make';\n"),
+        ("src/page.ts", "import { mk } from '@/shop';\n\nexport const page = mk(1);\n"),
+    ];
+    let files: Vec<(&str, &str)> = own.into_iter().chain(unrelated).collect();
+    let sandbox = looping(&files);
+    let changed = make.replace("size: number", "size: string").replace("size;", "size.length;");
+    sandbox.tool_write("src/shop/make.ts", &changed);
+    assert!(held(&sandbox).contains("src/page.ts:3:"));
 }
 
 #[test]

@@ -10,8 +10,9 @@ use crate::engine::{Engine, measure_blocking, run_blocking};
 use crate::evidence::attribution::BaseComparison;
 use crate::evidence::dependents::{DependentFiles, RelatedSources};
 use crate::evidence::evidence_reply::{ReportInput, ReportOptions, evidence_reply, load_baselines};
-use crate::evidence::gather::{MeasureRequest, UntouchedDependents, gather_evidence};
+use crate::evidence::gather::{MeasureRequest, UntouchedDependents};
 use crate::evidence::merge_conflicts::merge_conflicts;
+use crate::evidence::related_files::gather_with_others;
 use crate::evidence::unshown_files::UnshownFiles;
 use crate::evidence::work_base::WorkBase;
 use crate::ledger::AffectedFiles;
@@ -46,16 +47,17 @@ pub(crate) async fn handle(
         let (project, caller, check) = (project.clone(), caller.clone(), check.clone());
         run_blocking(move || find_check_files(&project, &caller, &check)).await
     };
-    let CheckFileSet { files, skipped, mut note, may_be_empty, dependents, comparison, .. } =
-        match found {
-            Some(Ok(found)) => found,
-            Some(Err(error)) => {
-                return CommandReply::failure(REFUSED, &format!("moai-ralph: {error}"));
-            }
-            None => {
-                return CommandReply::failure(REFUSED, "moai-ralph: the files could not be listed");
-            }
-        };
+    let CheckFileSet {
+        files, skipped, mut note, may_be_empty, dependents, comparison, others, ..
+    } = match found {
+        Some(Ok(found)) => found,
+        Some(Err(error)) => {
+            return CommandReply::failure(REFUSED, &format!("moai-ralph: {error}"));
+        }
+        None => {
+            return CommandReply::failure(REFUSED, "moai-ralph: the files could not be listed");
+        }
+    };
     let options = ReportOptions {
         format: check.format,
         style: human::ReportStyle { has_color: check.color, shows_hints: check.verbose },
@@ -79,7 +81,7 @@ pub(crate) async fn handle(
             Vec::new()
         },
     };
-    let evidence = gather_evidence(engine, &project, request).await;
+    let evidence = gather_with_others(engine, &project, request, others).await;
     if evidence.older > 0 {
         let older = match evidence.older {
             1 => "1 older finding in these files is".to_owned(),
@@ -108,6 +110,8 @@ struct CheckFileSet {
     may_be_empty: bool,
     /// Unchanged files that the changes may affect.
     dependents: UntouchedDependents,
+    /// Source files that the changes may break although they mention no changed symbol.
+    others: BTreeSet<RelPath>,
     /// The baseline of their findings.
     comparison: Option<BaseComparison>,
     /// Changed files that configure servers.
@@ -144,8 +148,8 @@ fn find_check_files(
     }
     match git::files_changed_since_head(&project.root) {
         Ok(Some(changed)) => {
-            let all = changed.files.iter().chain(&changed.deleted);
-            let configuration = project.configuration_among(all);
+            let all: Vec<RelPath> = changed.files.iter().chain(&changed.deleted).cloned().collect();
+            let configuration = project.configuration_among(&all);
             let unshown = UnshownFiles::behind_links(&project.root, &changed.files);
             let files: Vec<_> = changed.files.into_iter().filter(is_wanted).collect();
             let deleted: Vec<_> = changed.deleted.into_iter().filter(is_wanted).collect();
@@ -169,7 +173,7 @@ fn find_check_files(
                 ..CheckFileSet::default()
             };
             if !is_empty {
-                found.add_dependents(project, &deleted);
+                found.add_dependents(project, &all, &deleted);
             }
             Ok(found)
         }
@@ -186,20 +190,18 @@ fn find_check_files(
 
 impl CheckFileSet {
     /// Adds the unchanged files that the changes since HEAD may break. Their older findings do not
-    /// count.
-    fn add_dependents(&mut self, project: &Project, deleted: &[RelPath]) {
+    /// count. `changed` are all changed and deleted files.
+    fn add_dependents(&mut self, project: &Project, changed: &[RelPath], deleted: &[RelPath]) {
         let base = WorkBase::head(project);
         let mut concerned = DependentFiles::find(project, &base, &self.files, deleted);
-        if !self.configuration.is_empty() {
-            let related = RelatedSources::find(project, &[], &self.configuration);
-            if related.is_cut {
-                self.skipped.push(RelatedSources::cut());
-            }
-            let known: BTreeSet<&RelPath> = self.files.iter().chain(&concerned.files).collect();
-            let mut configured = related.configured;
-            configured.retain(|path| !known.contains(path));
-            concerned.files.extend(configured);
-        }
+        let RelatedSources { mut configured, mut others, left_out } =
+            RelatedSources::find(project, changed, &self.configuration);
+        self.skipped.extend(left_out);
+        let known: BTreeSet<&RelPath> = self.files.iter().chain(&concerned.files).collect();
+        configured.retain(|path| !known.contains(path));
+        others.retain(|path| !known.contains(path));
+        self.others = others;
+        concerned.files.extend(configured);
         if concerned.is_cut {
             let reason = "more files may mention what was changed than were measured".to_owned();
             self.skipped.push(SkippedFile { path: ".".to_owned(), reason });

@@ -18,6 +18,7 @@ pub(crate) mod overlay_gate;
 pub(crate) mod parallel_scan;
 pub(crate) mod partial_results;
 pub(crate) mod poll_gate;
+pub(crate) mod related_files;
 pub(crate) mod renamed_files;
 pub(crate) mod settled_measurement;
 pub(crate) mod slow_files;

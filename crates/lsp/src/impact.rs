@@ -3,6 +3,7 @@
 //! no longer know what was removed or renamed.
 
 mod bodies;
+pub mod importers;
 mod words;
 
 use std::cmp::Reverse;

@@ -2,6 +2,7 @@
 //! is found by comparing the base texts with the present ones.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::evidence::work_base::{BaseText, WorkBase};
@@ -10,6 +11,7 @@ use moai_base::evidence::SkippedFile;
 use moai_base::limits::{IMPACT_SEARCH_MS_MAX, RELATED_FILES_MAX, SESSION_DEPENDENTS_MAX};
 use moai_base::path::RelPath;
 use moai_host::{files, git};
+use moai_lsp::impact::importers::{FileImports, module_names_of, transitive_importers};
 use moai_lsp::impact::{TouchedSymbols, rank_by_impact};
 use moai_lsp::registry::Catalogue;
 
@@ -64,25 +66,20 @@ impl DependentFiles {
 }
 
 /// Source files that a change may break without mentioning it: those that share a server with a
-/// changed file, and those that a changed file configures. Bounded by [`RELATED_FILES_MAX`].
+/// changed file or, in a project of more than [`RELATED_FILES_MAX`] of them, that import a changed file
+/// directly or through others; and those that a changed file configures.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RelatedSources {
     /// Source files whose servers read one of the changed files as configuration.
     pub(crate) configured: BTreeSet<RelPath>,
-    /// Other source files that can see the change.
+    /// Other source files that can see the change; none if there are too many.
     pub(crate) others: BTreeSet<RelPath>,
-    /// True if configured files are left out because there are too many.
-    pub(crate) is_cut: bool,
+    /// The entry for configured files, or for users of global declarations, that are left out because
+    /// there are too many.
+    pub(crate) left_out: Option<SkippedFile>,
 }
 
 impl RelatedSources {
-    /// The entry for configured files that are left out.
-    pub(crate) fn cut() -> SkippedFile {
-        let reason =
-            format!("their configuration changed, and there are over {RELATED_FILES_MAX} of them");
-        SkippedFile { path: "other source files".to_owned(), reason }
-    }
-
     /// The files affected by changed or deleted ones; `configuration` are those of the files that
     /// configure servers. Blocking.
     pub(crate) fn find(project: &Project, changed: &[RelPath], configuration: &[RelPath]) -> Self {
@@ -109,21 +106,55 @@ impl RelatedSources {
                 && project.has_sensor(path)
                 && (is_seen(path) || is_configured(path))
         });
-        let mut related = Self::default();
         let is_small = walk.files.len() <= RELATED_FILES_MAX;
-        for path in walk.files {
-            if is_configured(&path) {
-                related.is_cut |= !is_small;
-                related.configured.insert(path);
-            } else if is_small {
-                related.others.insert(path);
-            }
+        let (configured, others): (BTreeSet<RelPath>, BTreeSet<RelPath>) =
+            walk.files.into_iter().partition(is_configured);
+        if is_small {
+            return Self { configured, others, left_out: None };
         }
-        if related.is_cut {
-            related.configured.clear();
-        }
-        related
+        let cause = match changed.iter().find(|path| declares_globals(root, path)) {
+            _ if !configured.is_empty() => Some("their configuration changed".to_owned()),
+            Some(file) => Some(format!("{file} declares names without being imported")),
+            None => None,
+        };
+        let left_out = cause.map(|cause| SkippedFile {
+            path: "other source files".to_owned(),
+            reason: format!("{cause}, and there are over {RELATED_FILES_MAX} of them"),
+        });
+        let others = all_importers(root, changed, others);
+        Self { configured: BTreeSet::new(), others, left_out }
     }
+}
+
+/// True for a changed declaration file of TypeScript that others use without an import; a deleted one
+/// may have been that.
+fn declares_globals(root: &Path, path: &RelPath) -> bool {
+    if ![".d.ts", ".d.mts", ".d.cts"].iter().any(|end| path.as_str().ends_with(end)) {
+        return false;
+    }
+    let Ok(snapshot) = files::read_snapshot(root, &path.under(root)) else { return true };
+    let mut lines = snapshot.text.lines().map(str::trim_start);
+    let is_module = lines.clone().any(|line| {
+        line.starts_with("import ") || line.starts_with("import\"") || line.starts_with("export ")
+    });
+    !is_module
+        || lines.any(|line| {
+            ["declare module ", "declare global "].iter().any(|it| line.starts_with(it))
+        })
+}
+
+/// The files that import a changed one directly or through others, if they can be found and are few.
+fn all_importers(root: &Path, changed: &[RelPath], files: BTreeSet<RelPath>) -> BTreeSet<RelPath> {
+    let files: Vec<RelPath> = files.into_iter().collect();
+    let names = module_names_of(files.iter().chain(changed));
+    let deadline = Instant::now() + Duration::from_millis(IMPACT_SEARCH_MS_MAX);
+    let imports = files::search_files(root, &files, deadline, &|text| {
+        Some(FileImports::from_text(text, &|name| names.contains(name)))
+    });
+    if imports.is_truncated {
+        return BTreeSet::new();
+    }
+    transitive_importers(changed, &imports.files, RELATED_FILES_MAX).unwrap_or_default()
 }
 
 fn language_name<'c>(catalogue: &'c Catalogue, path: &RelPath) -> Option<&'c str> {

@@ -11,8 +11,9 @@ use crate::branches::loop_branch::loop_base_commit;
 use crate::branches::{branch_merge, merge_work_tree};
 use crate::engine::{measure_blocking, run_blocking};
 use crate::evidence::authorship;
-use crate::evidence::gather::{MeasureRequest, gather_evidence};
+use crate::evidence::gather::MeasureRequest;
 use crate::evidence::merge_conflicts::merge_conflicts;
+use crate::evidence::related_files::{add_readings, gather_with_others};
 use crate::evidence::work_base::base_of_loop;
 use crate::exam;
 use crate::exam::ExamReport;
@@ -30,7 +31,7 @@ use crate::stop::scope::{StopBase, StopScope, files_of_stop};
 use crate::stop::stale_results;
 use crate::stop::tree_stamps::TreeStamps;
 use moai_base::evidence::{Evidence, SensorKind, SensorReading};
-use moai_base::finding::{Finding, Severity, assign_fingerprints};
+use moai_base::finding::Severity;
 use moai_base::limits::STOP_REPLY_SHARE;
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap, Verdict};
@@ -321,56 +322,7 @@ pub(crate) async fn measure_stop_files(
         deadline,
         conflicts: merge_conflicts(project).await,
     };
-    let evidence = gather_evidence(call.engine, project, request.clone()).await;
-    if others.is_empty() || !request.run_lsp || evidence.verdict() == Verdict::Dirty {
-        return evidence;
-    }
-    // The related programs are measured too, because a search by name misses some dependents: a type
-    // inferred through a third file, a name of two letters.
-    let has_unshown = request.comparison.as_ref().is_some_and(|it| !it.unshown.is_empty());
-    let mut wider = MeasureRequest { skipped: Vec::new(), run_scan: false, ..request };
-    wider.files.extend(others.iter().cloned());
-    wider.dependents.files.extend(others);
-    let wider = gather_evidence(call.engine, project, wider).await;
-    with_others(evidence, wider, has_unshown)
-}
-
-/// Adds the results of the other programs: errors that the work introduced there, and the number of
-/// measured files. Gaps there are dropped, because nothing suggests that the work affects them; but
-/// not those of files that changed meanwhile, which may be the work's own, nor of errors that may be older
-/// if something changed whose earlier state is unknown.
-fn with_others(mut evidence: Evidence, wider: Evidence, has_unshown: bool) -> Evidence {
-    if wider.verdict() == Verdict::Dirty {
-        let servers = wider.readings.iter().filter(|reading| reading.kind == SensorKind::Lsp);
-        let servers: BTreeSet<String> = servers.map(|reading| reading.sensor.clone()).collect();
-        evidence.readings.retain(|reading| reading.kind != SensorKind::Lsp);
-        evidence.findings.retain(|finding| !servers.contains(&finding.sensor));
-        evidence.files = wider.files;
-        evidence.older = wider.older;
-        add_readings(&mut evidence, wider.readings, wider.findings);
-        return evidence;
-    }
-    for reading in &mut evidence.readings {
-        let other = wider.readings.iter().find(|other| other.sensor == reading.sensor);
-        if let Some(other) = other
-            && other.kind == SensorKind::Lsp
-        {
-            match &other.gap {
-                None => {
-                    reading.files = other.files;
-                    reading.elapsed_ms += other.elapsed_ms;
-                }
-                Some(gap) => {
-                    let counts = gap.cause == Cause::Superseded
-                        || (has_unshown && gap.cause == Cause::NoBaseline);
-                    if counts && reading.gap.is_none() {
-                        reading.gap = Some(gap.clone());
-                    }
-                }
-            }
-        }
-    }
-    evidence
+    gather_with_others(call.engine, project, request, others).await
 }
 
 async fn run_checks(
@@ -471,15 +423,6 @@ async fn read_stop_base(
             (StopBase { is_compared, ..StopBase::default() }, is_compared.then_some(reading))
         }
     }
-}
-
-fn add_readings(evidence: &mut Evidence, readings: Vec<SensorReading>, findings: Vec<Finding>) {
-    evidence.readings.extend(readings);
-    evidence.readings.sort_by(|left, right| {
-        (left.kind, left.sensor.as_str()).cmp(&(right.kind, right.sensor.as_str()))
-    });
-    evidence.findings.extend(findings);
-    assign_fingerprints(&mut evidence.findings);
 }
 
 /// A reading with a gap if only guard and exam ran: they examine how the work is measured, and

@@ -160,9 +160,7 @@ fn files_of_work(
     if is_cut {
         scope.skip("more files mention the changed symbols than can be measured".to_owned());
     }
-    if related.is_cut {
-        scope.skipped.push(RelatedSources::cut());
-    }
+    scope.skipped.extend(related.left_out);
     scope
 }
 
