@@ -17,6 +17,7 @@ use words::{
     is_import_keyword, is_short_name, is_symbol_name, may_declare_for_others, names_of_code,
     word_ranges,
 };
+pub use words::{is_declaration_file, is_typescript_module};
 
 /// The symbols that an edit touched, to search for in other files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,6 +56,11 @@ impl TouchedSymbols {
         if let Some(after) = after.filter(|_| !is_python) {
             touched.add_carriers(after);
         }
+        if is_module(path, before) != is_module(path, after) {
+            touched.extend(Self::from_edit(path, None, after));
+        }
+        // The type of data follows from its values.
+        touched.concerns_importers |= path.extension().is_some_and(|it| it == "json");
         touched
     }
 
@@ -228,6 +234,11 @@ pub fn rank_by_impact(edited: &[RelPath], mut found: Vec<(RelPath, FileMentions)
     found.into_iter().map(|(path, _)| path).collect()
 }
 
+/// False for a declaration file of TypeScript without imports and exports, whose names are global.
+fn is_module(path: &RelPath, text: Option<&str>) -> bool {
+    !is_declaration_file(path) || text.is_some_and(is_typescript_module)
+}
+
 fn parent_folder(path: &RelPath) -> &str {
     path.as_str().rsplit_once('/').map_or("", |(folder, _)| folder)
 }
@@ -255,6 +266,10 @@ fn touched_names(
 ) -> TouchedSymbols {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let (mut gone, mut came) = (lines_missing_in(&new, &old), lines_missing_in(&old, &new));
+    let has_types_in_comments = words::has_types_in_comments(path);
+    for (lines, changed) in [(&old, &mut gone), (&new, &mut came)] {
+        add_described_lines(lines, changed, has_types_in_comments);
+    }
     let unnoticed = unnoticed(
         ChangedLines { lines: &old, changed: &gone },
         ChangedLines { lines: &new, changed: &came },
@@ -349,6 +364,34 @@ fn lines_missing_in(other: &[&str], lines: &[&str]) -> Vec<usize> {
         }
     }
     missing
+}
+
+/// Adds the declarations to the changed lines whose attributes, decorators or, with
+/// `has_types_in_comments`, types in comments changed above them.
+fn add_described_lines(lines: &[&str], changed: &mut Vec<usize>, has_types_in_comments: bool) {
+    let mut described: BTreeSet<usize> = changed.iter().copied().collect();
+    for at in &*changed {
+        let describes = is_attribute(lines[*at])
+            || (has_types_in_comments && is_comment(lines[*at]) && lines[*at].contains('@'));
+        let is_code =
+            |line: &&str| !line.trim_start().is_empty() && !is_attribute(line) && !is_comment(line);
+        if describes && let Some(below) = lines[*at..].iter().position(is_code) {
+            described.insert(at + below);
+        }
+    }
+    *changed = described.into_iter().collect();
+}
+
+/// True for a line that is an attribute, a decorator or an annotation of the declaration below.
+fn is_attribute(line: &str) -> bool {
+    let code = line.trim_start();
+    code.starts_with("#[") || code.starts_with("[[") || code.starts_with('@')
+}
+
+/// True for a line of a block comment.
+fn is_comment(line: &str) -> bool {
+    let code = line.trim_start();
+    code.starts_with('*') || code.starts_with("/*")
 }
 
 /// For each line its header: the nearest line above with less indentation. A line that begins with a closing or an

@@ -470,6 +470,27 @@ impl Catalogue {
         }
     }
 
+    /// The languages whose files a change of these files may break: those that share a server with one of
+    /// them, and those whose servers read one of them as data.
+    pub fn languages_that_see<'p>(
+        &self,
+        changed: impl Iterator<Item = &'p RelPath> + Clone,
+    ) -> BTreeSet<&str> {
+        let own: BTreeSet<&str> = changed
+            .clone()
+            .filter_map(|path| self.language_of(path))
+            .map(|(language, _, _)| language)
+            .collect();
+        let extensions: BTreeSet<String> = changed.filter_map(RelPath::extension).collect();
+        let readers: BTreeSet<&str> =
+            extensions.iter().flat_map(|extension| self.data_readers(extension)).collect();
+        let seeing = self.languages.iter().filter(|(name, language)| {
+            own.iter().any(|own| self.share_server(own, name))
+                || language.servers.iter().any(|server| readers.contains(server.as_str()))
+        });
+        seeing.map(|(name, _)| name.as_str()).collect()
+    }
+
     /// True if a server reads files of this extension as data.
     #[must_use]
     pub fn is_data(&self, extension: &str) -> bool {

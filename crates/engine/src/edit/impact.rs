@@ -63,7 +63,7 @@ pub(crate) struct ImpactSearch {
 
 impl ImpactSearch {
     /// Starts the search as soon as the poll of the root is done; `None` if no symbol was touched or
-    /// no available server handles the changed files.
+    /// no available server reads the changed files.
     pub(crate) fn begin(
         change: ImpactContext,
         poll: impl Future<Output = ()> + Send + 'static,
@@ -72,9 +72,11 @@ impl ImpactSearch {
         let has_server = is_enabled
             && !change.touched.is_empty()
             && change.changed.iter().any(|(path, _)| {
-                snapshot_measurement::select_servers(&change.engine, &change.project, path)
-                    .iter()
-                    .any(Result::is_ok)
+                let catalogue = &change.project.workspace.catalogue;
+                path.extension().is_some_and(|extension| catalogue.is_data(&extension))
+                    || snapshot_measurement::select_servers(&change.engine, &change.project, path)
+                        .iter()
+                        .any(Result::is_ok)
             });
         if !has_server {
             return None;
@@ -167,20 +169,15 @@ fn measure_in_background(
     });
 }
 
-/// Files of the same languages that mention touched symbols, the likeliest first. They are recorded
-/// for the session's Stop.
+/// Files that mention touched symbols, the likeliest first. They are recorded for the session's Stop.
 async fn find_affected_files(change: Arc<ImpactContext>) -> Vec<RelPath> {
     let deadline = Instant::now() + Duration::from_millis(IMPACT_SEARCH_MS_MAX);
     let searched = Arc::clone(&change);
     let found = run_blocking(move || {
         let ImpactContext { engine, project, reader, changed, touched, .. } = &*searched;
         let (root, catalogue) = (&project.root, &project.workspace.catalogue);
-        let languages: HashSet<&str> = changed
-            .iter()
-            .filter_map(|(path, _)| catalogue.language_of(path))
-            .map(|(language, _, _)| language)
-            .collect();
         let edited: Vec<RelPath> = changed.iter().map(|(path, _)| path.clone()).collect();
+        let languages = catalogue.languages_that_see(edited.iter());
         let excluded: HashSet<&RelPath> =
             edited.iter().chain(&searched.measured_separately).collect();
         let stamps = engine.ledger().root(root).disk.stamps().unwrap_or_default();

@@ -1,13 +1,14 @@
 //! Measures a project in the background when a loop starts: findings before the first change are
 //! older than the loop's work. Stops at the first change, because later findings may be due to it.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::task::JoinSet;
 
 use crate::engine::{Engine, run_blocking};
-use crate::evidence::base_results::BaseFile;
+use crate::evidence::base_results::{BaseFile, BaseResult};
 use crate::evidence::disk_poll;
 use crate::evidence::snapshot_measurement;
 use crate::evidence::snapshot_measurement::SensorResult;
@@ -53,6 +54,15 @@ async fn measure_base(engine: &Arc<Engine>, project: &Project, base: &WorkBase) 
     if epoch.is_none() || !is_base(engine, project, base).await {
         return measured;
     }
+    let known = proven_results(engine, project, &files).await;
+    if disk_poll::sync_disk(engine, project).await.epoch != epoch {
+        return measured;
+    }
+    let files: Vec<RelPath> = files.into_iter().filter(|path| !known.contains_key(path)).collect();
+    measured += known.len();
+    for (file, result) in known.into_values().flatten() {
+        engine.ledger().base_results.keep(&base.id, file, result);
+    }
     for chunk in files.chunks(BASE_FILES_AT_ONCE_MAX) {
         let mut is_kept = false;
         for _ in 0..BASE_TRIES_MAX {
@@ -79,6 +89,40 @@ async fn measure_base(engine: &Arc<Engine>, project: &Project, base: &WorkBase) 
         measured += chunk.len();
     }
     measured
+}
+
+/// The results of files that all of their servers have measured since the last change: the first edit may
+/// come before anything is measured again. Empty after a panic.
+async fn proven_results(
+    engine: &Arc<Engine>,
+    project: &Project,
+    files: &[RelPath],
+) -> HashMap<RelPath, Vec<(BaseFile, BaseResult)>> {
+    let (engine, project, files) = (Arc::clone(engine), project.clone(), files.to_vec());
+    let found = run_blocking(move || {
+        let mut results = HashMap::new();
+        for path in files {
+            let file = snapshot_measurement::selected_file(&engine, &project, &path);
+            let Ok(snapshot) = files::read_snapshot(&project.root, &path.under(&project.root))
+            else {
+                continue;
+            };
+            let (mut ledger, hash) = (engine.ledger(), snapshot.hash);
+            let root = ledger.root(&project.root);
+            let mut proven = Vec::new();
+            for known in root.proven_findings(&file, hash) {
+                if let Some(server) = known.server {
+                    let result = BaseResult { findings: known.findings.clone(), has_fault: false };
+                    proven.push((BaseFile { path: path.clone(), hash, server }, result));
+                }
+            }
+            if !proven.is_empty() && proven.len() == file.servers.len() {
+                results.insert(path, proven);
+            }
+        }
+        results
+    });
+    found.await.unwrap_or_default()
 }
 
 async fn measure_files(

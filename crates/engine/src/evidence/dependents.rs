@@ -12,7 +12,7 @@ use moai_base::limits::{IMPACT_SEARCH_MS_MAX, RELATED_FILES_MAX, SESSION_DEPENDE
 use moai_base::path::RelPath;
 use moai_host::{files, git};
 use moai_lsp::impact::importers::{FileImports, module_names_of, transitive_importers};
-use moai_lsp::impact::{TouchedSymbols, rank_by_impact};
+use moai_lsp::impact::{TouchedSymbols, is_declaration_file, is_typescript_module, rank_by_impact};
 use moai_lsp::registry::Catalogue;
 
 /// Unchanged files that a change may affect; see the module.
@@ -42,8 +42,7 @@ impl DependentFiles {
         let edited: Vec<RelPath> = changed.iter().chain(deleted).cloned().collect();
         let own: BTreeSet<&RelPath> = edited.iter().collect();
         let catalogue = &project.workspace.catalogue;
-        let languages: BTreeSet<&str> =
-            edited.iter().filter_map(|path| language_name(catalogue, path)).collect();
+        let languages = catalogue.languages_that_see(edited.iter());
         let walk = files::walk_files(root, std::slice::from_ref(root), &|path| {
             language_name(catalogue, path).is_some_and(|language| languages.contains(language))
                 && !own.contains(path)
@@ -84,11 +83,7 @@ impl RelatedSources {
     /// configure servers. Blocking.
     pub(crate) fn find(project: &Project, changed: &[RelPath], configuration: &[RelPath]) -> Self {
         let catalogue = &project.workspace.catalogue;
-        let edited: BTreeSet<&str> =
-            changed.iter().filter_map(|path| language_name(catalogue, path)).collect();
-        let extensions: BTreeSet<String> = changed.iter().filter_map(RelPath::extension).collect();
-        let readers: BTreeSet<&str> =
-            extensions.iter().flat_map(|extension| catalogue.data_readers(extension)).collect();
+        let languages = catalogue.languages_that_see(changed.iter());
         let names: BTreeSet<&str> =
             configuration.iter().filter_map(|file| file.as_str().rsplit('/').next()).collect();
         let is_configured = |path: &RelPath| {
@@ -96,9 +91,7 @@ impl RelatedSources {
             names.iter().any(|name| catalogue.is_configured_by(language, name))
         };
         let is_seen = |path: &RelPath| {
-            let Some((other, language, _)) = catalogue.language_of(path) else { return false };
-            edited.iter().any(|language| catalogue.share_server(language, other))
-                || language.servers.iter().any(|server| readers.contains(server.as_str()))
+            language_name(catalogue, path).is_some_and(|language| languages.contains(language))
         };
         let root = &project.root;
         let walk = files::walk_files(root, std::slice::from_ref(root), &|path| {
@@ -129,15 +122,12 @@ impl RelatedSources {
 /// True for a changed declaration file of TypeScript that others use without an import; a deleted one
 /// may have been that.
 fn declares_globals(root: &Path, path: &RelPath) -> bool {
-    if ![".d.ts", ".d.mts", ".d.cts"].iter().any(|end| path.as_str().ends_with(end)) {
+    if !is_declaration_file(path) {
         return false;
     }
     let Ok(snapshot) = files::read_snapshot(root, &path.under(root)) else { return true };
     let mut lines = snapshot.text.lines().map(str::trim_start);
-    let is_module = lines.clone().any(|line| {
-        line.starts_with("import ") || line.starts_with("import\"") || line.starts_with("export ")
-    });
-    !is_module
+    !is_typescript_module(&snapshot.text)
         || lines.any(|line| {
             ["declare module ", "declare global "].iter().any(|it| line.starts_with(it))
         })

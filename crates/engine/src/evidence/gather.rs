@@ -366,12 +366,13 @@ pub(crate) fn combine_results(
     Evidence { files, skipped, readings, findings, ..Evidence::default() }
 }
 
-/// One gap per sensor: a transient one first, one that is older than the work or that the user chose last, with the
-/// number of affected files.
+/// One gap per sensor: a transient one first, then one for errors that may be the work's; one that is older than the work
+/// or that the user chose last. With the number of affected files.
 fn merged(mut gaps: Vec<Gap>) -> Option<Gap> {
     gaps.sort_by_key(|gap| {
         let is_chosen = gap.cause == Cause::SwitchedOff;
-        (is_chosen, gap.cause == Cause::ExistingFault, !gap.cause.is_transient())
+        let is_existing = gap.cause == Cause::ExistingFault;
+        (is_chosen, is_existing, !gap.cause.is_transient(), gap.cause != Cause::NoBaseline)
     });
     let count = gaps.len();
     let mut first = gaps.into_iter().next()?;

@@ -23,19 +23,18 @@ pub(crate) async fn gather_with_others(
     if others.is_empty() || !request.run_lsp || evidence.verdict() == Verdict::Dirty {
         return evidence;
     }
-    let has_unshown = request.comparison.as_ref().is_some_and(|it| !it.unshown.is_empty());
     let mut wider = MeasureRequest { skipped: Vec::new(), run_scan: false, ..request };
     wider.files.extend(others.iter().cloned());
     wider.dependents.files.extend(others);
     let wider = gather_evidence(engine, project, wider).await;
-    with_others(evidence, wider, has_unshown)
+    with_others(evidence, wider)
 }
 
 /// Adds the results of the other files: errors that the work introduced there, and the number of
 /// measured files. Gaps there are dropped, because nothing suggests that the work affects them; but
-/// not those of files that changed meanwhile, which may be the work's own, nor of errors that may be older
-/// if something changed whose earlier state is unknown.
-fn with_others(mut evidence: Evidence, wider: Evidence, has_unshown: bool) -> Evidence {
+/// not those of files that changed meanwhile, which may be the work's own, nor of errors that may be the
+/// work's.
+fn with_others(mut evidence: Evidence, wider: Evidence) -> Evidence {
     if wider.verdict() == Verdict::Dirty {
         let servers = wider.readings.iter().filter(|reading| reading.kind == SensorKind::Lsp);
         let servers: BTreeSet<String> = servers.map(|reading| reading.sensor.clone()).collect();
@@ -46,26 +45,25 @@ fn with_others(mut evidence: Evidence, wider: Evidence, has_unshown: bool) -> Ev
         add_readings(&mut evidence, wider.readings, wider.findings);
         return evidence;
     }
-    for reading in &mut evidence.readings {
-        let other = wider.readings.iter().find(|other| other.sensor == reading.sensor);
-        if let Some(other) = other
-            && other.kind == SensorKind::Lsp
-        {
-            match &other.gap {
-                None => {
-                    reading.files = other.files;
-                    reading.elapsed_ms += other.elapsed_ms;
-                }
-                Some(gap) => {
-                    let counts = gap.cause == Cause::Superseded
-                        || (has_unshown && gap.cause == Cause::NoBaseline);
-                    if counts && reading.gap.is_none() {
-                        reading.gap = Some(gap.clone());
-                    }
-                }
+    let mut new: Vec<SensorReading> = Vec::new();
+    for other in wider.readings.into_iter().filter(|other| other.kind == SensorKind::Lsp) {
+        let counts = other
+            .gap
+            .as_ref()
+            .is_some_and(|gap| matches!(gap.cause, Cause::Superseded | Cause::NoBaseline));
+        let known = evidence.readings.iter_mut().find(|reading| reading.sensor == other.sensor);
+        match (known, &other.gap) {
+            (Some(reading), None) => {
+                reading.files = other.files;
+                reading.elapsed_ms += other.elapsed_ms;
             }
+            (Some(reading), gap) if counts && reading.gap.is_none() => reading.gap.clone_from(gap),
+            // No file of the change has this sensor.
+            (None, _) if counts => new.push(other),
+            _ => {}
         }
     }
+    add_readings(&mut evidence, new, Vec::new());
     evidence
 }
 

@@ -28,10 +28,6 @@ impl UnshownFiles {
         let has_folder_link = files.iter().any(|path| path.under(root).is_dir());
         Self { files, has_folder_link }
     }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.files.is_empty()
-    }
 }
 
 /// The programs that git ignores and that were written since the checkpoint, which has no earlier text of them: code

@@ -130,6 +130,23 @@ impl RootLedger {
         epoch.is_some_and(|epoch| !self.disk.others_changed_since(path, epoch))
     }
 
+    /// What is proven as of the last poll about these bytes of a file, one entry per server of the file.
+    pub(crate) fn proven_findings(
+        &self,
+        file: &SelectedFile,
+        hash: ContentHash,
+    ) -> Vec<&VerifiedFindings> {
+        let last = self.verified.get(&file.path).into_iter().flat_map(BTreeMap::values).flatten();
+        let is_proven = |last: &&VerifiedFindings| {
+            last.hash == hash
+                && last.server.is_some_and(|server| file.servers.contains(&server))
+                && last
+                    .epoch
+                    .is_some_and(|epoch| !self.disk.others_changed_since(&file.path, epoch))
+        };
+        last.filter(is_proven).collect()
+    }
+
     /// The observed latency of a server.
     pub(crate) fn latency(&mut self, server: &str) -> &mut ServerLatency {
         self.latencies.entry(server.to_owned()).or_default()

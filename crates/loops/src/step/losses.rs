@@ -32,15 +32,23 @@ fn charge_loss(state: &LoopState, reading: &SensorReading) -> Option<SensorReadi
         return None;
     }
     let printed = reading.output.as_deref().unwrap_or_default().trim_end();
-    let output = format!("{printed}\n(measured earlier in this loop, and not now: {gap})");
+    let output = format!("{printed}\n(not measured now: {gap})");
     let output = Some(output.trim_start().to_owned());
     Some(SensorReading { dirty: true, gap: None, output, ..reading.clone() })
 }
 
 /// True if the gap is a loss; it is not if the user switched the sensor off, no file is left for
-/// it, the fault is older than the work, or the sensor never reports a file as clean.
+/// it, the fault is older than the work, the sensor measured but the age of an error is unknown, or the
+/// sensor never reports a file as clean.
 fn proves_a_loss(gap: &Gap) -> bool {
-    !matches!(gap.cause, Cause::Nothing | Cause::SwitchedOff | Cause::ExistingFault | Cause::Silent)
+    !matches!(
+        gap.cause,
+        Cause::Nothing
+            | Cause::SwitchedOff
+            | Cause::ExistingFault
+            | Cause::NoBaseline
+            | Cause::Silent
+    )
 }
 
 /// Keys of the sensors that have measured in this loop, this Stop included.

@@ -280,6 +280,9 @@ fn all_importers_are_affected_by_what_a_file_passes_on_without_naming_it() {
         ("all.h", "#include \"list.h\"", "", true),
         ("config.h", "#define HAVE_LOG 1", "#define HAVE_LOG 0", true),
         ("config.h", "#ifdef HAVE_LOG", "#ifndef HAVE_LOG", true),
+        ("cart.hpp", "struct Cart {\npublic:", "struct Cart {\nprivate:", true),
+        ("prices.json", "{\"now\": 3}", "{\"now\": \"3\"}", true),
+        ("shop.py", "LEAST = 1", "__all__ = [\"LEAST\"]", true),
         ("a.ts", "import * as fs from 'fs';", "import * as io from 'fs';", false),
         ("a.ts", "  \"한글\",", "  \"한국어\",", false),
         ("a.py", "import os", "import sys", false),
@@ -287,4 +290,26 @@ fn all_importers_are_affected_by_what_a_file_passes_on_without_naming_it() {
     ] {
         assert_eq!(affected(name, line, line, changed).1, expected, "{name}: {line}");
     }
+}
+
+#[test]
+fn what_describes_a_declaration_touches_its_name() {
+    let js = "/**\n * Scales.\n * @param {number} by\n */\nexport function scale(by) {\n  return by;\n}\n";
+    assert_eq!(elsewhere("a.js", js, "{number}", "{string}"), ["scale"]);
+    assert!(elsewhere("a.js", js, "Scales.", "Scales well.").is_empty());
+    assert!(elsewhere("a.ts", js, "{number}", "{string}").is_empty());
+    let rust = "/// Costs.\n#[derive(Clone)]\n#[must_use]\npub struct Price {\n    of: u8,\n}\n";
+    assert_eq!(elsewhere("a.rs", rust, "(Clone)", "(Clone, Copy)"), ["Copy", "Price"]);
+    let barrel = "export { default as Price } from './price';\n";
+    assert!(
+        elsewhere("index.ts", barrel, "export {", "export type {").contains(&"Price".to_owned())
+    );
+}
+
+#[test]
+fn a_declaration_file_that_becomes_a_module_touches_all_that_it_declares() {
+    let global = "declare const version: string;\n";
+    let module = format!("{global}export {{}};\n");
+    let touched = TouchedSymbols::visible_elsewhere(&path("a.d.ts"), Some(global), Some(&module));
+    assert!(touched.names.contains("version"), "{touched:?}");
 }

@@ -75,17 +75,23 @@ const TYPE_DECLARING: [&str; 17] = [
 ];
 
 /// True if the change of a line may affect all importers of its file: it passes on what another file declares without
-/// naming it, or it is for the preprocessor.
+/// naming it, hides or shows the members below, or is for the preprocessor.
 pub(super) fn concerns_all_importers(path: &RelPath, line: &str) -> bool {
     let Some(code) = strip_comment(line) else { return false };
     let extension = path.extension().unwrap_or_default();
     if PREPROCESSED.contains(&extension.as_str()) {
-        return code.starts_with('#');
+        return code.starts_with('#')
+            || ACCESS_SPECIFIERS.contains(&code.trim_end_matches([':', ' ']));
     }
     let (start, end) = word_ranges(code).next().unwrap_or_default();
     let rest = code[end..].trim_start();
     match &code[start..end] {
-        "export" => rest.starts_with(['"', '\'']) || code.contains('*'),
+        "__all__" => true,
+        "export" => {
+            let opens_list =
+                code.ends_with('{') && (rest.starts_with('{') || rest.starts_with("type {"));
+            rest.starts_with(['"', '\'']) || code.contains('*') || opens_list
+        }
         "from" => code.ends_with("import *"),
         "pub" => rest.starts_with("use ") && code.contains('*'),
         "include" | "include_once" | "require" | "require_once" => extension == "php",
@@ -93,8 +99,32 @@ pub(super) fn concerns_all_importers(path: &RelPath, line: &str) -> bool {
     }
 }
 
+/// True if comments of a file declare types.
+pub(super) fn has_types_in_comments(path: &RelPath) -> bool {
+    path.extension().is_some_and(|it| ["cjs", "js", "jsx", "mjs"].contains(&it.as_str()))
+}
+
+/// True for a file that holds only declarations of TypeScript.
+#[must_use]
+pub fn is_declaration_file(path: &RelPath) -> bool {
+    [".d.ts", ".d.mts", ".d.cts"].iter().any(|end| path.as_str().ends_with(end))
+}
+
+/// True if a text of TypeScript imports or exports something.
+#[must_use]
+pub fn is_typescript_module(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim_start);
+    lines.any(|line| {
+        let rest = line.strip_prefix("import").or_else(|| line.strip_prefix("export"));
+        rest.is_some_and(|rest| rest.starts_with([' ', '"', '\'', '{', '*', '=']))
+    })
+}
+
 /// Extensions of the files that a preprocessor reads.
 const PREPROCESSED: [&str; 10] = ["c", "cc", "cpp", "cxx", "h", "hh", "hpp", "hxx", "m", "mm"];
+
+/// Lines that decide who may use the members below them.
+const ACCESS_SPECIFIERS: [&str; 3] = ["private", "protected", "public"];
 
 /// Declaration keywords that are common inside of functions.
 const LOCAL_DECLARING: [&str; 4] = ["const", "let", "val", "var"];
@@ -171,6 +201,9 @@ impl<'t> CodeWords<'t> {
         let word_before = if at == 0 { "" } else { self.word(at - 1) };
         let is_member = before.ends_with('.') && matches!(word_before, "self" | "this" | "cls");
         let is_first = at == 0 || (at == 1 && is_member);
+        if self.is_export_list() && at > 0 {
+            return !matches!(self.word(at), "as" | "default" | "from" | "type");
+        }
         let is_behind_word = at > 0 && before.trim_matches([' ', '*', '&']).is_empty();
         if is_behind_word && is_declaration_keyword(word_before) {
             return true;
@@ -183,13 +216,37 @@ impl<'t> CodeWords<'t> {
                     || (is_first && self.opens_block())
                     || (is_behind_word && !BEFORE_CALLS.contains(word_before))
             }
-            Some(b'=') => is_first && !rest.starts_with("=="),
+            Some(b'"') => {
+                is_first && rest[1..].trim_start().starts_with(':') && self.code.starts_with('"')
+            }
+            Some(b'=') => (is_first || self.is_typed_variable(at)) && !rest.starts_with("=="),
+            Some(b'[') => self.is_typed_variable(at) && rest.ends_with(['=', '{', ';']),
+            Some(b';') => {
+                self.word(0) == "typedef"
+                    || self.is_typed_variable(at)
+                    || (is_first && is_only_word)
+            }
+            Some(b':') if rest.starts_with("::") => false,
             Some(b':') => is_first || before.ends_with(['(', ',', '{']) || before.ends_with(", "),
-            Some(b';') if self.word(0) == "typedef" => true,
-            Some(b',' | b';') => is_first && is_only_word,
+            Some(b',') => is_first && is_only_word,
             None => is_only_word,
             _ => false,
         }
+    }
+
+    /// True if the line names what a module exports.
+    fn is_export_list(&self) -> bool {
+        let rest = self.code.strip_prefix("export").unwrap_or_default().trim_start();
+        rest.strip_prefix("type").unwrap_or(rest).trim_start().starts_with('{')
+    }
+
+    /// True if a type stands before a word, as in `static int sizes[4];` or `using Row = int;`.
+    fn is_typed_variable(&self, at: usize) -> bool {
+        let before = &self.code[..self.ranges[at].0];
+        at > 0
+            && self.text_before(at).trim_matches([' ', '*', '&', '>']).is_empty()
+            && !before.contains(['(', ')', '[', '{', '}', '.', '=', '"', '\'', '!', '?'])
+            && !BEFORE_CALLS.contains(self.word(at - 1))
     }
 
     fn opens_block(&self) -> bool {
@@ -299,6 +356,18 @@ mod tests {
         check("  Blue,", &["Blue"]);
         check("#define LIMIT 10", &["LIMIT"]);
         check("typedef struct { int v; } number_t;", &["number_t"]);
+        check("constexpr int kSize = 4;", &["kSize"]);
+        check("static const char *names[] = {", &["names"]);
+        check("using Callback = std::function<std::string(int)>;", &["Callback"]);
+        check("  std::vector<Row> rows;", &["rows"]);
+        check(
+            "export type { default as Price, Item } from './price';",
+            &["Price", "Item", "price"],
+        );
+        check("  \"retries\": 3,", &["retries"]);
+        check("return total;", &[]);
+        check("if (left == right[0])", &[]);
+        check("entry.first = value;", &[]);
         check("  value: number;", &["value"]);
         check("total = compute(price)", &["total"]);
         check("    return compute(price)", &[]);
