@@ -77,7 +77,8 @@ impl Delta {
     /// findings still known for it. A new finding on a line that the edit wrote is the edit's, unless
     /// the edit replaced lines and the earlier set has the same finding: the replaced lines, which
     /// were not measured, may have had it too ([`Self::written_back`]). On other lines, only findings
-    /// that mention a touched symbol are the edit's (`names_touched`); the rest are unknown.
+    /// that mention a touched symbol are the edit's (`names_touched`); the rest are unknown. So it is with
+    /// findings that disappeared, of which only the edit's are kept as fixed.
     #[must_use]
     pub fn attribute_to_edit(
         mut self,
@@ -88,7 +89,7 @@ impl Delta {
     ) -> Self {
         let map = LineMap::between(before, after);
         let own = Self::by_line_map(before, earlier, after, self.findings.clone());
-        for (finding, own) in self.findings.iter_mut().zip(own.findings) {
+        for (finding, own) in self.findings.iter_mut().zip(&own.findings) {
             let mapping = map.map_new_finding(finding);
             finding.state = match (mapping, finding.state, own.state) {
                 (
@@ -114,6 +115,18 @@ impl Delta {
                 (_, _, state) => state,
             };
         }
+        let is_fixed = |finding: &Finding| {
+            !matches!(map.map_old_finding(finding), Some(LineMapping::Kept(_)))
+                || names_touched(finding)
+        };
+        let fixed = own.disappeared.into_iter().filter(is_fixed).collect();
+        self.with_disappeared(fixed)
+    }
+
+    fn with_disappeared(mut self, disappeared: Vec<Finding>) -> Self {
+        let count = |least: Severity| disappeared.iter().filter(|it| it.severity >= least).count();
+        (self.fixed, self.fixed_errors) = (count(Severity::Info), count(Severity::Error));
+        self.disappeared = disappeared;
         self
     }
 
@@ -264,18 +277,9 @@ impl<'f> FindingPairs<'f> {
     }
 
     fn delta(self) -> Delta {
-        let fixed =
-            self.unmatched.iter().filter(|finding| finding.severity > Severity::Hint).count();
-        let fixed_errors =
-            self.unmatched.iter().filter(|finding| finding.severity == Severity::Error).count();
         let disappeared = self.unmatched.into_iter().cloned().collect();
-        Delta {
-            findings: self.current,
-            fixed,
-            fixed_errors,
-            disappeared,
-            written_back: BTreeSet::new(),
-        }
+        let delta = Delta { findings: self.current, ..Delta::default() };
+        delta.with_disappeared(disappeared)
     }
 }
 

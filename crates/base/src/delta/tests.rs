@@ -259,8 +259,19 @@ fn an_older_error_on_a_line_that_is_edited_back_may_be_older() {
     // The text in between was not measured, so the line may have been wrong there as well.
     let delta = check_origin("a\nb !y\nc", "a\nb2\nc", "a\nb !y\nc", ((0, 0, 0), 1));
     assert!(delta.written_back.contains(&delta.findings[0].id));
-    // Another error is the edit's.
-    check_origin("a\nb !y\nc", "a\nb2\nc", "a\nb !x\nc", ((1, 1, 0), 0));
+    // Another error is the edit's; the older one was fixed by another writer.
+    check_origin("a\nb !y\nc", "a\nb2\nc", "a\nb !x\nc", ((1, 0, 0), 0));
+}
+
+#[test]
+fn an_error_that_disappears_from_a_line_that_the_edit_kept_is_fixed_by_another() {
+    let (lines, after) = (LineHashes::from_text("a\nb !y\nc"), LineHashes::from_text("a\nb !y\nd"));
+    for (code, fixed) in [("x", 1), ("y", 0)] {
+        let earlier = set(&[(1, code)]);
+        let delta = Delta::by_line_map(&lines, &earlier, &after, Vec::new());
+        let delta = delta.attribute_to_edit(&lines, &earlier, &after, |it| it.code == "x");
+        assert_eq!((delta.fixed, delta.disappeared.len()), (fixed, fixed), "{code}");
+    }
 }
 
 /// A compiler's findings: errors on lines with `!`; warnings on lines with `?`, if there are no errors.

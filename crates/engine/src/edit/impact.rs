@@ -357,7 +357,15 @@ impl ImpactContext {
                 _ => broken.push(finding.clone()),
             }
         }
-        CrossFileEffect { path, broken, fixed: known.into_values().sum() }
+        // Others that disappeared may be due to another program, such as git.
+        let mut fixed = 0;
+        for finding in before {
+            if let Some(left @ 1..) = known.get_mut(&finding_key(finding)) {
+                *left -= 1;
+                fixed += usize::from(self.touched.concerns_finding(finding, &snapshot.text));
+            }
+        }
+        CrossFileEffect { path, broken, fixed }
     }
 
     /// True if the changed files still have the bytes whose impact is measured.

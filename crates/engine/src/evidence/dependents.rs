@@ -100,9 +100,12 @@ impl RelatedSources {
                 && (is_seen(path) || is_configured(path))
         });
         let is_small = walk.files.len() <= RELATED_FILES_MAX;
-        let (configured, others): (BTreeSet<RelPath>, BTreeSet<RelPath>) =
+        let is_own = |path: &RelPath| files::other_repository(root, path).is_none();
+        let (mut configured, mut others): (BTreeSet<RelPath>, BTreeSet<RelPath>) =
             walk.files.into_iter().partition(is_configured);
         if is_small {
+            configured.retain(is_own);
+            others.retain(is_own);
             return Self { configured, others, left_out: None };
         }
         let cause = match changed.iter().find(|path| declares_globals(root, path)) {
@@ -114,7 +117,8 @@ impl RelatedSources {
             path: "other source files".to_owned(),
             reason: format!("{cause}, and there are over {RELATED_FILES_MAX} of them"),
         });
-        let others = all_importers(root, changed, others);
+        let mut others = all_importers(root, changed, others);
+        others.retain(is_own);
         Self { configured: BTreeSet::new(), others, left_out }
     }
 }

@@ -333,9 +333,25 @@ fn obstacle(
         OverlaySupport::Project if overlays.len() > OVERLAY_FILES_MAX => {
             "too many files changed since"
         }
+        OverlaySupport::Project if overlays.iter().any(|text| is_repackaged(project, text)) => {
+            "a file belonged to another package then"
+        }
         _ => return None,
     };
     Some(Gap::new(Cause::NoBaseline, detail))
+}
+
+/// True if a file's package clause has changed since the earlier text. gopls goes on using the new name
+/// for importers while it loads the package again.
+fn is_repackaged(project: &Project, earlier: &Snapshot) -> bool {
+    let clause = |text: &str| {
+        text.lines().find(|line| line.starts_with("package ")).map(|line| line.trim().to_owned())
+    };
+    let before = clause(&earlier.text);
+    before.is_some() && {
+        let now = files::read_snapshot(&project.root, &earlier.path.under(&project.root));
+        before != now.ok().and_then(|now| clause(&now.text))
+    }
 }
 
 /// True if the server reads its configuration from a file.
