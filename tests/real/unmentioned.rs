@@ -10,7 +10,11 @@ const TSCONFIG: &str = "{\"compilerOptions\": {\"target\": \"es2022\", \"module\
      \"resolveJsonModule\": true, \"paths\": {\"@/*\": [\"./src/*\"]}}, \"include\": [\"src\"]}\n";
 
 fn looping(files: &[(&str, &str)]) -> Sandbox {
-    let sandbox = project_in(&["python", "typescript", "json"]);
+    looping_in(&["python", "typescript", "json"], files)
+}
+
+fn looping_in(languages: &[&str], files: &[(&str, &str)]) -> Sandbox {
+    let sandbox = project_in(languages);
     for (path, text) in files {
         sandbox.write(path, text);
     }
@@ -154,4 +158,49 @@ fn data_that_is_a_module_breaks_what_imports_it() {
     ]);
     sandbox.tool_write("src/data.json", "{\"omega\": 1}\n");
     assert!(held(&sandbox).contains("src/used.ts:3:"));
+}
+
+#[test]
+fn a_value_of_data_that_is_a_module_has_a_type() {
+    let used = "import data from './data.json';\n\nexport const first: number = data.alpha;\n";
+    let sandbox = looping(&[
+        ("tsconfig.json", TSCONFIG),
+        ("src/data.json", "{\"alpha\": 1}\n"),
+        ("src/used.ts", used),
+    ]);
+    sandbox.tool_write("src/data.json", "{\"alpha\": \"1\"}\n");
+    assert!(held(&sandbox).contains("src/used.ts:3:"));
+}
+
+#[test]
+fn a_renamed_go_package_breaks_its_importers_in_the_first_seconds_of_a_loop() {
+    let main = "package main\n\nimport \"example.com/app/gen\"\n\nfunc main() { gen.Make() }\n";
+    let made = "package gen\n\nfunc Make() {}\n";
+    let sandbox = looping_in(
+        &["go"],
+        &[
+            ("go.mod", "module example.com/app\n\ngo 1.19\n"),
+            ("main.go", main),
+            ("gen/gen.go", made),
+        ],
+    );
+    sandbox.tool_write("gen/gen.go", &made.replace("package gen", "package gens"));
+    assert!(held(&sandbox).contains("main.go:5:"));
+}
+
+#[test]
+fn declarations_of_a_header_break_those_who_include_it() {
+    let header = "#pragma once\nconstexpr int kSize = 4;\nclass Box {\npublic:\n  int of();\n};\n";
+    let user = "#include \"box.hpp\"\nint sizes[kSize] = {1, 2, 3, 4};\nint made(Box &box) { return box.of(); }\n";
+    for (old, new, line) in [("= 4", "= 3", "user.cpp:2:"), ("public:", "private:", "user.cpp:3:")]
+    {
+        let flags = ("compile_flags.txt", "-std=c++17\n-xc++\n");
+        let files = [flags, ("box.hpp", header), ("user.cpp", user)];
+        let sandbox = looping_in(&["cpp"], &files);
+        // Known as the loop's base at once.
+        let checked = sandbox.run(&["check", "--all"]);
+        assert_eq!(checked.code, 0, "{checked:#?}");
+        sandbox.tool_write("box.hpp", &header.replace(old, new));
+        assert!(held(&sandbox).contains(line), "{new}");
+    }
 }

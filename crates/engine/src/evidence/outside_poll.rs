@@ -61,6 +61,12 @@ pub(crate) fn stamp_outside(
     for file in before.files.keys().filter(is_lost) {
         files.entry(file.clone()).or_insert_with(|| stamp_source(file));
     }
+    // A missing file stays known: when the server that named it starts again, it names it again, and that is no
+    // change, which would restart the server.
+    let missing = before.files.iter().filter(|(_, stamp)| stamp.is_none());
+    for (file, _) in missing.take(OUTSIDE_FILES_MAX) {
+        files.entry(file.clone()).or_insert_with(|| stamp_source(file));
+    }
     let counts = |path: &&PathBuf| project.watched_catalogue.is_restarted_by(path);
     let installations: BTreeSet<PathBuf> =
         walk.installations.iter().filter(counts).cloned().collect();
@@ -99,7 +105,10 @@ mod tests {
 
     use moai_host::files::LinkedFolder;
 
+    use moai_lsp::session::OutsidePlaces;
+
     use super::*;
+    use crate::ledger::outside::outside_changes;
     use crate::test_project::TestProject;
 
     /// A link in the root to a folder outside of it, with these empty files.
@@ -147,5 +156,22 @@ mod tests {
             "deleted with its link"
         );
         assert_eq!(data, BTreeSet::from([tables.target, output.target]));
+    }
+
+    #[tokio::test]
+    async fn a_missing_file_stays_known_without_a_server_that_names_it() {
+        let project = TestProject::repository(&[("a.cpp", "")]);
+        let loaded = project.project(&project.root());
+        let missing = project.top().join(".clangd");
+        let places =
+            OutsidePlaces { files: BTreeSet::from([missing.clone()]), ..Default::default() };
+        let reach = ServerReach { places: places.into(), started_ns: 0 };
+        let poll = |before: &OutsideStamps, reaches: &[ServerReach]| {
+            stamp_outside(&loaded, reaches, before, &NameWalk::default(), &mut BTreeSet::new())
+        };
+        let named = poll(&OutsideStamps::default(), std::slice::from_ref(&reach));
+        let restarting = poll(&named, &[]);
+        assert_eq!(restarting.files, BTreeMap::from([(missing, None)]));
+        assert!(outside_changes(&restarting, &poll(&restarting, &[reach]), &|_| 0).is_empty());
     }
 }
