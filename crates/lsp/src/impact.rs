@@ -369,17 +369,17 @@ fn lines_missing_in(other: &[&str], lines: &[&str]) -> Vec<usize> {
 /// Adds the declarations to the changed lines whose attributes, decorators or, with
 /// `has_types_in_comments`, types in comments changed above them.
 fn add_described_lines(lines: &[&str], changed: &mut Vec<usize>, has_types_in_comments: bool) {
-    let mut described: BTreeSet<usize> = changed.iter().copied().collect();
+    let mut all: BTreeSet<usize> = changed.iter().copied().collect();
     for at in &*changed {
         let describes = is_attribute(lines[*at])
             || (has_types_in_comments && is_comment(lines[*at]) && lines[*at].contains('@'));
         let is_code =
             |line: &&str| !line.trim_start().is_empty() && !is_attribute(line) && !is_comment(line);
         if describes && let Some(below) = lines[*at..].iter().position(is_code) {
-            described.insert(at + below);
+            all.insert(at + below);
         }
     }
-    *changed = described.into_iter().collect();
+    *changed = all.into_iter().collect();
 }
 
 /// True for a line that is an attribute, a decorator or an annotation of the declaration below.
