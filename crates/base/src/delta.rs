@@ -77,8 +77,8 @@ impl Delta {
     /// findings still known for it. A new finding on a line that the edit wrote is the edit's, unless
     /// the edit replaced lines and the earlier set has the same finding: the replaced lines, which
     /// were not measured, may have had it too ([`Self::written_back`]). On other lines, only findings
-    /// that mention a touched symbol are the edit's (`names_touched`); the rest are unknown. So it is with
-    /// findings that disappeared, of which only the edit's are kept as fixed.
+    /// that mention a touched symbol are the edit's (`names_touched`); the rest are unknown. The same
+    /// rule decides about findings that disappeared: only the edit's count as fixed.
     #[must_use]
     pub fn attribute_to_edit(
         mut self,

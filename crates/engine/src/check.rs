@@ -110,10 +110,10 @@ struct CheckFileSet {
     may_be_empty: bool,
     /// Unchanged files that the changes may affect.
     dependents: UntouchedDependents,
-    /// Source files that the changes may break although they mention no changed symbol.
-    others: BTreeSet<RelPath>,
     /// The baseline of their findings.
     comparison: Option<BaseComparison>,
+    /// Source files that the changes may break although they mention no changed symbol.
+    others: BTreeSet<RelPath>,
     /// Changed files that configure servers.
     configuration: Vec<RelPath>,
     /// Changed files whose state at HEAD no open document can show.
