@@ -50,20 +50,25 @@ fn a_judge_is_shown_no_secret_and_can_quote_the_line_that_holds_one() {
     let secret = secret();
     sandbox.write("src/app.py", &format!("def call():\n    {QUOTE}('{secret}')\n"));
     let quote = format!("{QUOTE}('[redacted: GitHub token]')");
-    let evidence =
-        json!([{"path": "src/app.py", "line_start": 2, "line_end": 2, "quote": quote}]).to_string();
-    let answer = format!(
-        "{{\"schema\":1,\"nonce\":\"%s\",\"criteria\":[{{\"id\":\"C1\",\"verdict\":\"met\",\
-         \"evidence\":{evidence},\"reason\":\"it is\",\"fix_hint\":null}}],\"suspicions\":[],\
-         \"unread\":[],\"confidence\":0.9}}"
-    );
+    let met = json!({"id": "C1", "verdict": "met", "reason": "it is", "fix_hint": null,
+        "evidence": [{"path": "src/app.py", "line_start": 2, "line_end": 2, "quote": quote}]});
+    // Some calls have a second criterion, a planted one, which no change meets.
+    let unmet = json!({"id": "C2", "verdict": "unmet", "reason": "no", "fix_hint": null,
+        "evidence": []});
     let log = sandbox.base().join("prompts");
     let script = format!(
-        "#!/bin/sh\nprompt=$(cat)\nprintf '%s\\n' \"$prompt\" >> '{}'\n\
-         nonce=$(printf '%s\\n' \"$prompt\" | sed -n 's/^<evidence \\([0-9a-f]*\\)>$/\\1/p')\n\
-         printf '{}' \"$nonce\"\n",
-        log.display(),
-        answer.replace('\'', "'\\''")
+        r#"#!/bin/sh
+prompt=$(cat)
+printf '%s\n' "$prompt" >> '{log}'
+nonce=$(printf '%s\n' "$prompt" | sed -n 's/^<evidence \([0-9a-f]*\)>$/\1/p')
+planted=
+case $prompt in *'
+C2: '*) planted=',{unmet}';; esac
+rulings='{met}'$planted
+printf '{{"schema":1,"nonce":"%s","criteria":[%s],"suspicions":[],"unread":[],"confidence":0.9}}' "$nonce" "$rulings"
+"#,
+        log = log.display(),
+        met = met.to_string().replace('\'', "'\\''"),
     );
     executable(&sandbox.base().join("bin/ask-model"), &script);
     let document = sandbox.run(&["judge", "--json"]).json();
