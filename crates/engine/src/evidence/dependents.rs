@@ -71,7 +71,7 @@ impl DependentFiles {
 pub(crate) struct RelatedSources {
     /// Source files whose servers read one of the changed files as configuration.
     pub(crate) configured: BTreeSet<RelPath>,
-    /// Other source files that can see the change; none if there are too many.
+    /// Other source files that can see the change, or the nearest of them.
     pub(crate) others: BTreeSet<RelPath>,
     /// The entry for configured files, or for users of global declarations, that are left out because
     /// there are too many.
@@ -117,7 +117,7 @@ impl RelatedSources {
             path: "other source files".to_owned(),
             reason: format!("{cause}, and there are over {RELATED_FILES_MAX} of them"),
         });
-        let mut others = all_importers(root, changed, others);
+        let mut others = importers(root, changed, others);
         others.retain(is_own);
         Self { configured: BTreeSet::new(), others, left_out }
     }
@@ -137,8 +137,9 @@ fn declares_globals(root: &Path, path: &RelPath) -> bool {
         })
 }
 
-/// The files that import a changed one directly or through others, if they can be found and are few.
-fn all_importers(root: &Path, changed: &[RelPath], files: BTreeSet<RelPath>) -> BTreeSet<RelPath> {
+/// The files that import a changed one directly or through others, or the nearest of them. None if the
+/// search takes too long.
+fn importers(root: &Path, changed: &[RelPath], files: BTreeSet<RelPath>) -> BTreeSet<RelPath> {
     let files: Vec<RelPath> = files.into_iter().collect();
     let names = module_names_of(files.iter().chain(changed));
     let deadline = Instant::now() + Duration::from_millis(IMPACT_SEARCH_MS_MAX);
@@ -148,7 +149,7 @@ fn all_importers(root: &Path, changed: &[RelPath], files: BTreeSet<RelPath>) -> 
     if imports.is_truncated {
         return BTreeSet::new();
     }
-    transitive_importers(changed, &imports.files, RELATED_FILES_MAX).unwrap_or_default()
+    transitive_importers(changed, &imports.files, RELATED_FILES_MAX).into_iter().collect()
 }
 
 fn language_name<'c>(catalogue: &'c Catalogue, path: &RelPath) -> Option<&'c str> {

@@ -1,7 +1,7 @@
 //! The files that import a file, directly or through others, as far as import lines show. A search
 //! for names misses files to which a change comes through a third one; this search does not.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use moai_base::path::RelPath;
 
@@ -213,14 +213,14 @@ fn is_in_folder_package(path: &RelPath) -> bool {
     path.extension().is_some_and(|extension| FOLDER_PACKAGES.contains(&extension.as_str()))
 }
 
-/// The files that import one of `changed`, directly or through others; `None` if there are more
-/// than `max`. `files` are the files that may do so.
+/// The files that import one of `changed`, directly or through others, the nearest first and at most
+/// `max`. `files` are the files that may do so.
 #[must_use]
 pub fn transitive_importers(
     changed: &[RelPath],
     files: &[(RelPath, FileImports)],
     max: usize,
-) -> Option<BTreeSet<RelPath>> {
+) -> Vec<RelPath> {
     let mut importers: HashMap<&str, Vec<(&RelPath, &ImportPlace)>> = HashMap::new();
     let mut neighbours: HashMap<&str, Vec<&RelPath>> = HashMap::new();
     for (path, FileImports(modules)) in files {
@@ -231,10 +231,10 @@ pub fn transitive_importers(
             neighbours.entry(parent_folder(path)).or_default().push(path);
         }
     }
-    let changed: HashSet<&RelPath> = changed.iter().collect();
-    let mut found: BTreeSet<&RelPath> = BTreeSet::new();
-    let mut next: Vec<&RelPath> = changed.iter().copied().collect();
-    while let Some(imported) = next.pop() {
+    let mut known: HashSet<&RelPath> = changed.iter().collect();
+    let mut found: Vec<RelPath> = Vec::new();
+    let mut next: VecDeque<&RelPath> = changed.iter().collect();
+    while let Some(imported) = next.pop_front() {
         let mut reached: Vec<&RelPath> = Vec::new();
         for key in module_keys(imported) {
             for (importer, place) in importers.get(key.name).into_iter().flatten() {
@@ -248,15 +248,17 @@ pub fn transitive_importers(
             reached.extend(folder.filter(|path| path.extension() == imported.extension()));
         }
         for path in reached {
-            if !changed.contains(path) && found.insert(path) {
-                next.push(path);
+            if !known.insert(path) {
+                continue;
             }
-        }
-        if found.len() > max {
-            return None;
+            if found.len() == max {
+                return found;
+            }
+            found.push(path.clone());
+            next.push_back(path);
         }
     }
-    Some(found.into_iter().cloned().collect())
+    found
 }
 
 fn last_component(folder: &str) -> &str {
@@ -287,8 +289,10 @@ mod tests {
                 (path(file), FileImports::from_text(text, &|it| names.contains(it)))
             })
             .collect();
-        let found = transitive_importers(&[changed], &imports, 300).expect("few files");
-        found.iter().map(ToString::to_string).collect()
+        let found = transitive_importers(&[changed], &imports, 300);
+        let mut found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        found.sort();
+        found
     }
 
     #[test]
@@ -360,12 +364,16 @@ mod tests {
     }
 
     #[test]
-    fn too_many_importers_are_no_answer() {
+    fn of_too_many_importers_the_nearest_are_found() {
         let path = |path: String| RelPath::parse(&path).expect("a relative path");
-        let imports = FileImports::from_text("import a", &|_| true);
-        let files: Vec<_> = (0..4).map(|at| (path(format!("m{at}.py")), imports.clone())).collect();
-        let changed = [path("a.py".to_owned())];
-        assert_eq!(transitive_importers(&changed, &files, 4).map(|it| it.len()), Some(4));
-        assert_eq!(transitive_importers(&changed, &files, 3), None);
+        let file = |name: String, imported: &str| {
+            (path(name), FileImports::from_text(&format!("import {imported}"), &|_| true))
+        };
+        let mut files = vec![file("b.py".to_owned(), "a")];
+        files.extend((0..4).map(|at| file(format!("far{at}.py"), "b")));
+        files.extend((0..4).map(|at| file(format!("near{at}.py"), "a")));
+        let found = transitive_importers(&[path("a.py".to_owned())], &files, 5);
+        let found: Vec<&str> = found.iter().map(RelPath::as_str).collect();
+        assert_eq!(found, ["b.py", "near0.py", "near1.py", "near2.py", "near3.py"]);
     }
 }
