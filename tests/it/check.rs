@@ -167,4 +167,8 @@ fn a_changed_configuration_concerns_the_files_that_it_configures() {
     sandbox.write("pyrightconfig.json", "{\"strict\": []}\n");
     let report = sandbox.run(&["check", "--json"]).json();
     assert_eq!(report["verdict"], "unmeasured", "it may be older, or not: {report:#}");
+    let reason =
+        report["sensors"].as_array().into_iter().flatten().find_map(|it| it["reason"].as_str());
+    let expected = "1 finding in app.py may be older (line 1: bad word): ";
+    assert!(reason.is_some_and(|it| it.contains(expected)), "{report:#}");
 }

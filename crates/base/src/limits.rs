@@ -102,6 +102,8 @@ pub const REASON_BYTES_MAX: usize = 1_024;
 pub const REASON_FINDINGS_MAX: usize = 3;
 /// Longest line about one finding, gap or cause in that reason, in characters.
 pub const REASON_LINE_CHARS_MAX: usize = 160;
+/// Part of the message of a finding that may be older in its gap, in characters.
+pub const DOUBTED_MESSAGE_CHARS_MAX: usize = 80;
 /// Longest list of the checks that a loop runs, in characters.
 pub const CHECKS_NAMED_CHARS_MAX: usize = 300;
 /// Longest description of a merge obstacle, in characters.

@@ -19,7 +19,9 @@ use crate::project::Project;
 use moai_base::delta::Delta;
 use moai_base::evidence::SensorKind;
 use moai_base::finding::{Finding, FindingState, Severity, has_errors};
+use moai_base::foreign_text::one_line;
 use moai_base::hash::ContentHash;
+use moai_base::limits::DOUBTED_MESSAGE_CHARS_MAX;
 use moai_base::lines::LineHashes;
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
@@ -469,20 +471,24 @@ fn exclude_older(
     threshold: Severity,
     excluded: &mut ExcludedCounts,
 ) {
-    let mut may_be_older = 0;
-    result.findings.retain(|finding| {
-        let counts = usize::from(finding.severity >= threshold);
+    let mut doubted: Vec<Finding> = Vec::new();
+    for finding in std::mem::take(&mut result.findings) {
+        let counts = finding.severity >= threshold;
         match finding.state {
-            FindingState::Introduced => return true,
-            FindingState::Existing => excluded.older += counts,
-            FindingState::Unknown => may_be_older += counts,
+            FindingState::Introduced => result.findings.push(finding),
+            FindingState::Existing => excluded.older += usize::from(counts),
+            FindingState::Unknown if counts => doubted.push(finding),
+            FindingState::Unknown => {}
         }
-        false
-    });
-    if may_be_older > 0 && (result.gap.is_none() || result.is_switched_off()) {
-        let plural = if may_be_older == 1 { "" } else { "s" };
-        let path = &result.path;
-        let detail = format!("{may_be_older} finding{plural} in {path} may be older: {doubt}");
+    }
+    let Some(worst) = doubted.iter().rev().max_by_key(|finding| finding.severity) else { return };
+    if result.gap.is_none() || result.is_switched_off() {
+        let (count, path, line) = (doubted.len(), &result.path, worst.range.start.line + 1);
+        let plural = if count == 1 { "" } else { "s" };
+        let message = one_line(&worst.message, DOUBTED_MESSAGE_CHARS_MAX);
+        let detail = format!(
+            "{count} finding{plural} in {path} may be older (line {line}: {message}): {doubt}"
+        );
         result.gap = Some(Gap::new(Cause::NoBaseline, detail));
     }
 }
