@@ -283,11 +283,11 @@ phrases!(REASONS {
 phrases!(ENDS {
     COMPLETED: "[moai-ralph] loop {0} completed after {1}: {2}", "[moai-ralph] 루프 {0} 완료({1}): {2}";
     UNVERIFIED:
-        "[moai-ralph] loop {0} ended unverified after {1}: no errors found, but not measured: {2}",
-        "[moai-ralph] 루프 {0} 미검증 종료({1}): 오류는 없지만 측정 안 됨: {2}";
+        "[moai-ralph] loop {0} ended unverified after {1}: no new errors found, but not measured: {2}",
+        "[moai-ralph] 루프 {0} 미검증 종료({1}): 새 오류는 없지만 측정 안 됨: {2}";
     UNCHANGED:
-        "[moai-ralph] loop {0} ended unverified after {1}: no errors found, but no file changed",
-        "[moai-ralph] 루프 {0} 미검증 종료({1}): 오류는 없지만 바뀐 파일이 없음";
+        "[moai-ralph] loop {0} ended unverified after {1}: no new errors found, but no file changed",
+        "[moai-ralph] 루프 {0} 미검증 종료({1}): 새 오류는 없지만 바뀐 파일이 없음";
     RESUME_GOES_ON: "; continue: moai-ralph {0} resume", "; 계속: moai-ralph {0} resume";
     RESTS_ON: "; measured: {0}", "; 측정함: {0}";
     TESTS_PASSED: "{0} passed ({1})", "{0} 통과({1})";

@@ -156,7 +156,7 @@ fn a_report_has_five_parts_and_hides_no_gap() {
         ..state()
     };
     insta::assert_snapshot!(loop_report(&unverified, None), @r"
-    [moai-ralph] loop loop-1 ended unverified after 2 iterations: no errors found, but not measured: pyright (no answer); judge (not asked)
+    [moai-ralph] loop loop-1 ended unverified after 2 iterations: no new errors found, but not measured: pyright (no answer); judge (not asked)
     Claim:
       - the agent claimed completion with its promise
       - last message: All 12 tests pass.
