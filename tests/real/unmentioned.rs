@@ -71,6 +71,12 @@ fn a_type_that_a_file_in_between_infers_breaks_the_third() {
     let checked = sandbox.run(&["check"]);
     assert_eq!(checked.code, 1, "{checked:#?}");
     assert!(checked.stdout.contains("third.py:3:"), "{checked:#?}");
+    // A Stop is held by the first error that is found; a check lists them all.
+    sandbox.tool_write("first.py", "def first():\n    return 'x'\n\n\nfirst() + 1\n");
+    let checked = sandbox.run(&["check"]);
+    for place in ["first.py:5:", "third.py:3:"] {
+        assert!(checked.stdout.contains(place), "{checked:#?}");
+    }
 }
 
 #[test]

@@ -10,9 +10,9 @@ use crate::engine::{Engine, measure_blocking, run_blocking};
 use crate::evidence::attribution::BaseComparison;
 use crate::evidence::dependents::{DependentFiles, RelatedSources};
 use crate::evidence::evidence_reply::{ReportInput, ReportOptions, evidence_reply, load_baselines};
-use crate::evidence::gather::{MeasureRequest, UntouchedDependents};
+use crate::evidence::gather::{MeasureRequest, UntouchedDependents, gather_evidence};
 use crate::evidence::merge_conflicts::merge_conflicts;
-use crate::evidence::related_files::gather_with_others;
+use crate::evidence::related_files::gather_others;
 use crate::evidence::unshown_files::UnshownFiles;
 use crate::evidence::work_base::WorkBase;
 use crate::ledger::AffectedFiles;
@@ -81,7 +81,8 @@ pub(crate) async fn handle(
             Vec::new()
         },
     };
-    let evidence = gather_with_others(engine, &project, request, others).await;
+    let evidence = gather_evidence(engine, &project, request.clone()).await;
+    let evidence = gather_others(engine, &project, request, others, evidence).await;
     if evidence.older > 0 {
         let older = match evidence.older {
             1 => "1 older finding in these files is".to_owned(),

@@ -1,4 +1,4 @@
-//! Measures the files of a change first, and then those that it may break without mentioning them.
+//! Measures the files that a change may break without mentioning them, after those of the change.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,24 +9,24 @@ use crate::project::Project;
 use moai_base::evidence::{Evidence, SensorKind, SensorReading};
 use moai_base::finding::{Finding, assign_fingerprints};
 use moai_base::path::RelPath;
-use moai_base::verdict::{Cause, Verdict};
+use moai_base::verdict::Cause;
 
-/// Evidence about the requested files and, if nothing is wrong there, about `others`: a search by
-/// name misses some dependents, such as users of a type that is inferred through a third file.
-pub(crate) async fn gather_with_others(
+/// Adds `others` to the evidence about the requested files: a search by name misses some dependents,
+/// such as users of a type that is inferred through a third file.
+pub(crate) async fn gather_others(
     engine: &Arc<Engine>,
     project: &Project,
     request: MeasureRequest,
     others: BTreeSet<RelPath>,
+    evidence: Evidence,
 ) -> Evidence {
-    let evidence = gather_evidence(engine, project, request.clone()).await;
-    if others.is_empty() || !request.run_lsp || evidence.verdict() == Verdict::Dirty {
+    if others.is_empty() || !request.run_lsp {
         return evidence;
     }
     let mut wider = MeasureRequest { skipped: Vec::new(), run_scan: false, ..request };
     wider.files.extend(others.iter().cloned());
     wider.dependents.files.extend(others);
-    let wider = gather_evidence(engine, project, wider).await;
+    let wider = Box::pin(gather_evidence(engine, project, wider)).await;
     with_others(evidence, wider)
 }
 
@@ -35,39 +35,38 @@ pub(crate) async fn gather_with_others(
 /// not those of files that changed meanwhile, which may be the work's own, nor of errors that may be the
 /// work's.
 fn with_others(mut evidence: Evidence, wider: Evidence) -> Evidence {
-    if wider.verdict() == Verdict::Dirty {
-        let servers = wider.readings.iter().filter(|reading| reading.kind == SensorKind::Lsp);
-        let servers: BTreeSet<String> = servers.map(|reading| reading.sensor.clone()).collect();
-        evidence.readings.retain(|reading| reading.kind != SensorKind::Lsp);
-        evidence.findings.retain(|finding| !servers.contains(&finding.sensor));
-        evidence.files = wider.files;
-        evidence.older = wider.older;
-        add_readings(&mut evidence, wider.readings, wider.findings);
-        return evidence;
-    }
     let mut new: Vec<SensorReading> = Vec::new();
-    for other in wider.readings.into_iter().filter(|other| other.kind == SensorKind::Lsp) {
-        let counts = other
+    let mut servers: BTreeSet<String> = BTreeSet::new();
+    for other in wider.readings.into_iter().filter(|it| it.kind == SensorKind::Lsp) {
+        servers.insert(other.sensor.clone());
+        let gap = other
             .gap
-            .as_ref()
-            .is_some_and(|gap| matches!(gap.cause, Cause::Superseded | Cause::NoBaseline));
+            .clone()
+            .filter(|gap| matches!(gap.cause, Cause::Superseded | Cause::NoBaseline));
         let known = evidence.readings.iter_mut().find(|reading| reading.sensor == other.sensor);
-        match (known, &other.gap) {
-            (Some(reading), None) => {
+        if let Some(reading) = known {
+            reading.dirty |= other.dirty;
+            if other.gap.is_none() {
                 reading.files = other.files;
                 reading.elapsed_ms += other.elapsed_ms;
             }
-            (Some(reading), gap) if counts && reading.gap.is_none() => reading.gap.clone_from(gap),
+            reading.gap = reading.gap.take().or(gap);
+        } else if other.dirty || gap.is_some() {
             // No file of the change has this sensor.
-            (None, _) if counts => new.push(other),
-            _ => {}
+            new.push(SensorReading { gap, ..other });
         }
     }
-    add_readings(&mut evidence, new, Vec::new());
+    let count = evidence.findings.len();
+    let findings = wider.findings.into_iter().filter(|it| servers.contains(&it.sensor)).collect();
+    add_readings(&mut evidence, new, findings);
+    if evidence.findings.len() > count {
+        evidence.files = wider.files;
+        evidence.older = wider.older;
+    }
     evidence
 }
 
-/// Adds readings, ordered by kind and sensor, and their findings.
+/// Adds readings, ordered by kind and sensor, and their findings, each once.
 pub(crate) fn add_readings(
     evidence: &mut Evidence,
     readings: Vec<SensorReading>,

@@ -11,9 +11,9 @@ use crate::branches::loop_branch::loop_base_commit;
 use crate::branches::{branch_merge, merge_work_tree};
 use crate::engine::{measure_blocking, run_blocking};
 use crate::evidence::authorship;
-use crate::evidence::gather::MeasureRequest;
+use crate::evidence::gather::{MeasureRequest, gather_evidence};
 use crate::evidence::merge_conflicts::merge_conflicts;
-use crate::evidence::related_files::{add_readings, gather_with_others};
+use crate::evidence::related_files::{add_readings, gather_others};
 use crate::evidence::work_base::base_of_loop;
 use crate::exam;
 use crate::exam::ExamReport;
@@ -322,7 +322,12 @@ pub(crate) async fn measure_stop_files(
         deadline,
         conflicts: merge_conflicts(project).await,
     };
-    gather_with_others(call.engine, project, request, others).await
+    let evidence = gather_evidence(call.engine, project, request.clone()).await;
+    // An error holds the Stop, so the other files wait until it is fixed.
+    if evidence.verdict() == Verdict::Dirty {
+        return evidence;
+    }
+    gather_others(call.engine, project, request, others, evidence).await
 }
 
 async fn run_checks(
