@@ -286,23 +286,40 @@ fn only_a_person_takes_a_new_exam() {
 
 #[test]
 fn tests_that_are_not_run_any_more_are_noticed_until_they_are_back() {
-    let sandbox = Sandbox::new();
     let unit = "{name: unit, command: [cat, said.txt], kind: test_pass}";
-    options(&sandbox, &format!("    checks: [{unit}]\n"));
-    let said = |text: &str| {
-        sandbox.write("said.txt", text);
-        let (code, document) = checks(&sandbox, &[]);
-        let message = text_of_first(&document);
-        (code, message)
-    };
-    frozen(&sandbox);
-    assert_eq!(said("=== 30 passed in 1.00s ===\n"), (0, String::new()));
-    let (_, message) = said("=== 12 passed, 18 skipped in 1.00s ===\n");
-    let expected = "unit: 12 tests ran, 30 ran before; 18 more were skipped in this loop;";
-    assert!(message.starts_with(expected), "{message}");
-    // The lower number does not become the baseline of the next run.
-    assert!(said("=== 13 passed in 1.00s ===\n").1.contains("30 ran before"));
-    assert_eq!(said("=== 31 passed in 1.00s ===\n"), (0, String::new()));
+    for (check, unit) in [("unit", unit), (SCRIPT, "")] {
+        let sandbox = Sandbox::new();
+        options(&sandbox, &format!("    checks: [{unit}]\n"));
+        if check == SCRIPT {
+            executable(&sandbox, SCRIPT, "#!/bin/sh\ncat said.txt\n");
+        }
+        let said = |text: &str| {
+            sandbox.write("said.txt", text);
+            let (code, document) = checks(&sandbox, &[]);
+            let message = text_of_first(&document);
+            (code, message)
+        };
+        frozen(&sandbox);
+        assert_eq!(said("=== 30 passed in 1.00s ===\n"), (0, String::new()));
+        let (_, message) = said("=== 12 passed, 18 skipped in 1.00s ===\n");
+        let expected = "12 tests ran, 30 ran before; 18 more were skipped in this loop;";
+        assert!(message.starts_with(&format!("{check}: {expected}")), "{message}");
+        // The lower number does not become the baseline of the next run.
+        assert!(said("=== 13 passed in 1.00s ===\n").1.contains("30 ran before"));
+        assert_eq!(said("=== 31 passed in 1.00s ===\n"), (0, String::new()));
+    }
+}
+
+#[test]
+fn a_check_that_finds_no_test_in_a_project_with_tests_has_measured_nothing() {
+    let sandbox = Sandbox::new();
+    options(&sandbox, "    checks: [{name: unit, command: [cat, said.txt]}]\n");
+    sandbox.write("said.txt", "Ran 0 tests in 0.000s\n\nOK\n");
+    let (code, document) = checks(&sandbox, &[]);
+    assert_eq!((code, verdicts(&document)), (0, vec!["unit: clean".to_owned()]));
+    sandbox.write("old/test_app.py", "def test_app():\n    assert 1\n");
+    let (code, document) = checks(&sandbox, &[]);
+    assert_eq!((code, verdicts(&document)), (4, vec!["unit: unmeasured".to_owned()]));
 }
 
 fn text_of_first(document: &Value) -> String {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::code::change_journal;
 use crate::engine::{Engine, measure_blocking, run_blocking};
 use crate::evidence::attribution::BaseComparison;
-use crate::evidence::dependents::{DependentFiles, RelatedSources};
+use crate::evidence::dependents::{DependentFiles, OTHER_FILES, RelatedSources};
 use crate::evidence::evidence_reply::{ReportInput, ReportOptions, evidence_reply, load_baselines};
 use crate::evidence::gather::{MeasureRequest, UntouchedDependents, gather_evidence};
 use crate::evidence::merge_conflicts::merge_conflicts;
@@ -195,8 +195,9 @@ impl CheckFileSet {
     fn add_dependents(&mut self, project: &Project, changed: &[RelPath], deleted: &[RelPath]) {
         let base = WorkBase::head(project);
         let mut concerned = DependentFiles::find(project, &base, &self.files, deleted);
-        let RelatedSources { mut configured, mut others, left_out } =
-            RelatedSources::find(project, changed, &self.configuration);
+        let related = RelatedSources::find(project, changed, &self.configuration);
+        let importers = related.unmeasured_importers(&concerned.touched);
+        let RelatedSources { mut configured, mut others, left_out, .. } = related;
         self.skipped.extend(left_out);
         let known: BTreeSet<&RelPath> = self.files.iter().chain(&concerned.files).collect();
         configured.retain(|path| !known.contains(path));
@@ -204,8 +205,10 @@ impl CheckFileSet {
         self.others = others;
         concerned.files.extend(configured);
         if concerned.is_cut {
-            let reason = "more files may mention what was changed than were measured".to_owned();
-            self.skipped.push(SkippedFile { path: ".".to_owned(), reason });
+            let reason = "more of them mention the changed symbols than can be measured".to_owned();
+            self.skipped.push(SkippedFile { path: OTHER_FILES.to_owned(), reason });
+        } else {
+            self.skipped.extend(importers);
         }
         if !concerned.files.is_empty() {
             let concerned = counted(concerned.files.len());

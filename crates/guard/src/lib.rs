@@ -165,6 +165,11 @@ pub fn is_guarded_path(path: &RelPath) -> bool {
         || relaxed_config::is_tool_config(path)
 }
 
+/// Hidden folders, relative to the root, that hold guarded files.
+pub fn hidden_folders() -> impl Iterator<Item = &'static str> {
+    relaxed_config::hidden_folders()
+}
+
 /// Unchanged files that an inspection also needs, if they exist: tests of the changed code, the manifests that
 /// decide which of them run, and the sources of targets whose tests a manifest switches off. Those that exist
 /// may need others in turn.

@@ -84,6 +84,13 @@ pub(super) fn relaxed_hits(input: &GuardInput<'_>, files: &ParsedFiles<'_>) -> V
 /// True if a file is the configuration of a known tool.
 pub(super) fn is_tool_config(path: &RelPath) -> bool {
     HOMES.iter().any(|home| is_named(path, home.file))
+        || scripts::is_script(path)
+        || builds::is_build(path)
+}
+
+/// Hidden folders with files that are compared.
+pub(super) fn hidden_folders() -> impl Iterator<Item = &'static str> {
+    scripts::WORKFLOW_FOLDERS.iter().copied().chain([".cargo"])
 }
 
 /// Configuration files that cannot be read now.

@@ -10,7 +10,7 @@ pub mod runners;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::criteria::counts::{RunAnomaly, TestCounts};
-use super::criteria::{AUTOCHECKS, CheckCommand, CheckPlan};
+use super::criteria::{AUTOCHECKS, CheckPlan};
 use moai_base::evidence::{SensorKind, SensorReading};
 use moai_base::finding::{Finding, FindingPlace, Severity, assign_fingerprints};
 use moai_base::hash::ContentHash;
@@ -222,31 +222,29 @@ pub fn exam_reading(exam: &Exam, differences: &[ExamDifference]) -> (SensorReadi
     (SensorReading { dirty, gap, ..clean }, findings)
 }
 
-/// The finding about an anomalous run of a check.
+/// The finding about an anomalous run of a check, which `source` defines.
 #[must_use]
 pub fn anomaly_finding(
-    command: &CheckCommand,
+    check: &str,
+    source: &RelPath,
     anomaly: &RunAnomaly,
     content_hash: ContentHash,
-) -> Option<Finding> {
+) -> Finding {
     let severity = if anomaly.is_blocking() { Severity::Error } else { Severity::Warning };
-    let path = RelPath::parse(&command.source)?;
     let message = format!(
-        "{}: {anomaly} in this loop; run them again, or let the user accept it (moai-ralph loop \
-         refreeze)",
-        command.name
+        "{check}: {anomaly} in this loop; run them again, or let the user accept it (moai-ralph loop \
+         refreeze)"
     );
+    let path = source.clone();
     let place = FindingPlace { path, range: TextRange::default(), content_hash };
     let finding = Finding::new(SENSOR, FEWER_TESTS, severity, place, &message);
     // Without the numbers, which differ from run to run while the finding is the same.
-    Some(Finding { anchor: command.name.clone(), ..finding })
+    Finding { anchor: check.to_owned(), ..finding }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::criteria::CheckCriterion;
-    use crate::samples::command;
 
     fn path(text: &str) -> RelPath {
         RelPath::parse(text).expect("a relative path")
@@ -377,10 +375,9 @@ mod tests {
 
     #[test]
     fn an_anomalous_run_is_one_finding_whatever_its_numbers() {
-        let command = command("npm test", CheckCriterion::TestPass);
         let odd = |now| {
             let anomaly = RunAnomaly::FewerRun { before: 30, now, newly_skipped: 0 };
-            anomaly_finding(&command, &anomaly, hash("")).expect("package.json is a path")
+            anomaly_finding("npm test", &path("package.json"), &anomaly, hash(""))
         };
         assert_eq!(odd(12).identity(), odd(13).identity());
         assert_eq!((odd(12).severity, odd(12).code.as_str()), (Severity::Error, "G17"));

@@ -54,6 +54,12 @@ fn written_file(root: &Path, file: &Path) -> SessionWrites {
 fn written_since(root: &Path, since_ns: i128, known: BTreeSet<RelPath>) -> SessionWrites {
     let mut paths: BTreeSet<RelPath> =
         files::walk_names(root, &|path| moai_guard::is_guarded_path(path)).into_iter().collect();
+    // A walk leaves hidden folders out.
+    for folder in moai_guard::hidden_folders() {
+        let entries = std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten();
+        let files = entries.filter_map(|entry| RelPath::below(root, &entry.path()));
+        paths.extend(files.filter(moai_guard::is_guarded_path));
+    }
     paths.extend(known.into_iter().filter(moai_guard::is_guarded_path));
     paths.retain(|path| {
         change_time_ns(&path.under(root)).is_some_and(|changed| changed >= since_ns)
@@ -179,9 +185,18 @@ mod tests {
         std::fs::write(root.join("a.py"), "x = 1\n").expect("written");
         let changed = change_time_ns(&root.join("a.py")).expect("there");
         let known = BTreeSet::from([path("test_gone.py")]);
+        std::fs::create_dir_all(root.join(".github/workflows")).expect("made");
+        for name in ["Makefile", ".github/workflows/ci.yml"] {
+            std::fs::write(root.join(name), "x").expect("written");
+        }
         let found = written_since(root, changed, known.clone());
-        let expected =
-            [(path("a.py"), Some(ContentHash::of_bytes(b"x = 1\n"))), (path("test_gone.py"), None)];
+        let hash = |text: &str| Some(ContentHash::of_bytes(text.as_bytes()));
+        let expected = [
+            (path(".github/workflows/ci.yml"), hash("x")),
+            (path("Makefile"), hash("x")),
+            (path("a.py"), hash("x = 1\n")),
+            (path("test_gone.py"), None),
+        ];
         assert_eq!(found.into_iter().collect::<Vec<_>>(), expected);
         assert_eq!(written_since(root, changed + 1_000_000_000_000, known), SessionWrites::new());
     }

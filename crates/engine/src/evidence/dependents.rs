@@ -15,6 +15,9 @@ use moai_lsp::impact::importers::{FileImports, module_names_of, transitive_impor
 use moai_lsp::impact::{TouchedSymbols, is_declaration_file, is_typescript_module, rank_by_impact};
 use moai_lsp::registry::Catalogue;
 
+/// Name of unchanged files in a gap.
+pub(crate) const OTHER_FILES: &str = "other source files";
+
 /// Unchanged files that a change may affect; see the module.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DependentFiles {
@@ -73,6 +76,8 @@ pub(crate) struct RelatedSources {
     pub(crate) configured: BTreeSet<RelPath>,
     /// Other source files that can see the change, or the nearest of them.
     pub(crate) others: BTreeSet<RelPath>,
+    /// True if more files import the changed ones.
+    pub(crate) is_cut: bool,
     /// The entry for configured files, or for users of global declarations, that are left out because
     /// there are too many.
     pub(crate) left_out: Option<SkippedFile>,
@@ -106,7 +111,7 @@ impl RelatedSources {
         if is_small {
             configured.retain(is_own);
             others.retain(is_own);
-            return Self { configured, others, left_out: None };
+            return Self { configured, others, ..Self::default() };
         }
         let cause = match changed.iter().find(|path| declares_globals(root, path)) {
             _ if !configured.is_empty() => Some("their configuration changed".to_owned()),
@@ -114,12 +119,24 @@ impl RelatedSources {
             None => None,
         };
         let left_out = cause.map(|cause| SkippedFile {
-            path: "other source files".to_owned(),
+            path: OTHER_FILES.to_owned(),
             reason: format!("{cause}, and there are over {RELATED_FILES_MAX} of them"),
         });
         let mut others = importers(root, changed, others);
+        let is_cut = others.len() > RELATED_FILES_MAX;
+        others.truncate(RELATED_FILES_MAX);
         others.retain(is_own);
-        Self { configured: BTreeSet::new(), others, left_out }
+        let others = others.into_iter().collect();
+        Self { configured: BTreeSet::new(), others, is_cut, left_out }
+    }
+
+    /// The entry for importers that are not measured although the change touches symbols that they may
+    /// see.
+    pub(crate) fn unmeasured_importers(&self, touched: &TouchedSymbols) -> Option<SkippedFile> {
+        (self.is_cut && !touched.is_empty()).then(|| SkippedFile {
+            path: OTHER_FILES.to_owned(),
+            reason: format!("over {RELATED_FILES_MAX} files import the changed ones"),
+        })
     }
 }
 
@@ -137,9 +154,9 @@ fn declares_globals(root: &Path, path: &RelPath) -> bool {
         })
 }
 
-/// The files that import a changed one directly or through others, or the nearest of them. None if the
-/// search takes too long.
-fn importers(root: &Path, changed: &[RelPath], files: BTreeSet<RelPath>) -> BTreeSet<RelPath> {
+/// The files that import a changed one directly or through others, the nearest first, up to one more
+/// than are measured. If the imports cannot be read in time, all files count.
+fn importers(root: &Path, changed: &[RelPath], files: BTreeSet<RelPath>) -> Vec<RelPath> {
     let files: Vec<RelPath> = files.into_iter().collect();
     let names = module_names_of(files.iter().chain(changed));
     let deadline = Instant::now() + Duration::from_millis(IMPACT_SEARCH_MS_MAX);
@@ -147,9 +164,9 @@ fn importers(root: &Path, changed: &[RelPath], files: BTreeSet<RelPath>) -> BTre
         Some(FileImports::from_text(text, &|name| names.contains(name)))
     });
     if imports.is_truncated {
-        return BTreeSet::new();
+        return files;
     }
-    transitive_importers(changed, &imports.files, RELATED_FILES_MAX).into_iter().collect()
+    transitive_importers(changed, &imports.files, RELATED_FILES_MAX + 1)
 }
 
 fn language_name<'c>(catalogue: &'c Catalogue, path: &RelPath) -> Option<&'c str> {

@@ -199,8 +199,10 @@ pub(crate) async fn run_checks(
         return withheld_checks(project, plan, &gap);
     }
     let mut runs = CheckRunner::new(engine, project, caller, deadline);
-    runs.autochecks(engine, exam.as_ref(), charter).await;
+    let before = exam.as_ref().and_then(|exam| exam.counts.get(AUTOCHECKS));
+    let now = runs.autochecks(engine, exam.as_ref(), charter, before).await;
     let mut counts = BTreeMap::new();
+    counts.extend(now.map(|now| (AUTOCHECKS.to_owned(), next_baseline_counts(before, &now))));
     for command in &plan.commands {
         if let Some(reading) = passed.get(&command.name) {
             runs.results.readings.push(reading.clone());
@@ -336,28 +338,40 @@ impl<'a> CheckRunner<'a> {
         let (counts, error_lines) = tally.total();
         let is_first = before.is_none_or(|before| before.run() == 0);
         if is_first && command.is_proposed() && is_without_tests(&run, counts.as_ref()) {
-            let reading = self.without_tests(command, run).await;
-            self.push(reading, None, 0);
+            let run = CommandRun { outcome: CommandOutcome::Passed, ..run };
+            self.push_without_tests(reading(&command.name, run, None)).await;
             return counts;
         }
         let run = without_recipe(&command.argv, without_module(run));
-        let mut reading = reading(&command.name, run, counts.as_ref());
-        let passed = reading.verdict() == Verdict::Clean;
+        let reading = reading(&command.name, run, counts.as_ref());
         let is_of_tests = command.criterion == CheckCriterion::TestPass || command.is_acceptance();
-        let is_empty = counts
-            .as_ref()
-            .is_some_and(|counts| counts.run() == 0 && (is_of_tests || counts.skipped > 0));
-        let doubt = match (before, &counts) {
-            _ if !passed => None,
-            (_, Some(counts)) if is_empty => Some(format!("(no test ran: {counts})")),
-            (Some(before), _) => self.compare(command, before, counts.as_ref()).await,
-            (None, _) => None,
-        };
-        if doubt.is_some() {
-            reading = SensorReading { dirty: true, output: doubt, ..reading };
-        }
-        self.push(reading, counts.as_ref(), error_lines);
+        let check = CountedCheck { source: &command.source, is_of_tests, before };
+        self.push_counted(check, reading, counts.as_ref(), error_lines).await;
         counts
+    }
+
+    /// Adds a reading, unless its tests do not let it pass: none ran, or fewer than before.
+    async fn push_counted(
+        &mut self,
+        check: CountedCheck<'_>,
+        reading: SensorReading,
+        counts: Option<&TestCounts>,
+        error_lines: u64,
+    ) {
+        if reading.verdict() != Verdict::Clean {
+            return self.push(reading, counts, error_lines);
+        }
+        let empty = counts.filter(|counts| counts.run() == 0);
+        let is_first = check.before.is_none_or(|before| before.run() == 0);
+        let doubt = match empty {
+            Some(counts) if check.is_of_tests || counts.skipped > 0 => {
+                Some(format!("(no test ran: {counts})"))
+            }
+            Some(_) if is_first => return self.push_without_tests(reading).await,
+            _ => self.compare(&check, &reading.sensor, counts).await,
+        };
+        let dirty = doubt.is_some();
+        self.push(SensorReading { dirty, output: doubt, ..reading }, counts, error_lines);
     }
 
     /// Adds a reading, and its problems if it failed.
@@ -372,40 +386,39 @@ impl<'a> CheckRunner<'a> {
         self.results.readings.push(SensorReading { output, ..reading });
     }
 
-    /// A proposed command that found no test: it passes in a project without tests; if the project
-    /// has tests, they were not run, which is a gap.
-    async fn without_tests(&self, command: &CheckCommand, run: CommandRun) -> SensorReading {
+    /// Adds the reading of a command that found no test: it passes in a project without tests; if the
+    /// project has tests, they were not run, which is a gap.
+    async fn push_without_tests(&mut self, clean: SensorReading) {
         let root = self.project.root.clone();
         let test = measure_blocking(move || first_test_file(&root, &[])).await;
-        let clean =
-            reading(&command.name, CommandRun { outcome: CommandOutcome::Passed, ..run }, None);
         let gap = match test {
             Ok(test) => {
                 test.map(|test| missing_test_command(&test, "this command ran no test").gap)
             }
             Err(gap) => Some(gap),
         };
-        SensorReading { gap, ..clean }
+        self.push(SensorReading { gap, ..clean }, None, 0);
     }
 
     /// Adds the anomalies of a test run as findings; returns one line if the run does not count as
     /// passed.
     async fn compare(
         &mut self,
-        command: &CheckCommand,
-        before: &TestCounts,
+        check: &CountedCheck<'_>,
+        name: &str,
         now: Option<&TestCounts>,
     ) -> Option<String> {
+        let before = check.before?;
         let anomalies = match now {
             Some(now) => run_anomalies(before, now),
             None if before.run() > 0 => vec![RunAnomaly::NoTotals { before: before.run() }],
             None => Vec::new(),
         };
-        let source = RelPath::parse(&command.source)?;
-        let hash = self.hash(source).await.ok().flatten();
+        let source = RelPath::parse(check.source)?;
+        let hash = self.hash(source.clone()).await.ok().flatten();
         let hash = hash.unwrap_or_else(|| ContentHash::of_bytes(b""));
         let findings =
-            anomalies.iter().filter_map(|anomaly| exam::anomaly_finding(command, anomaly, hash));
+            anomalies.iter().map(|anomaly| exam::anomaly_finding(name, &source, anomaly, hash));
         self.results.findings.extend(findings);
         anomalies.iter().find(|anomaly| anomaly.is_blocking()).map(|anomaly| format!("({anomaly})"))
     }
@@ -416,20 +429,24 @@ impl<'a> CheckRunner<'a> {
         measure_blocking(move || files_of_exam::exam_file_hash(&root, &path)).await
     }
 
-    /// Runs `.claude/autochecks.sh` in its frozen version.
+    /// Runs `.claude/autochecks.sh` in its frozen version; returns the tests that it counted.
     async fn autochecks(
         &mut self,
         engine: &Engine,
         exam: Option<&Exam>,
         charter: Option<&Charter>,
-    ) {
+        before: Option<&TestCounts>,
+    ) -> Option<TestCounts> {
         let root = self.project.root.clone();
         let on_disk = root.join(AUTOCHECKS);
-        let Some(path) = RelPath::parse(AUTOCHECKS) else { return };
+        let path = RelPath::parse(AUTOCHECKS)?;
         let frozen = exam.map(|exam| exam.files.get(&path));
         let now = match self.hash(path.clone()).await {
             Ok(now) => now,
-            Err(gap) => return self.results.add_gap(AUTOCHECKS, gap),
+            Err(gap) => {
+                self.results.add_gap(AUTOCHECKS, gap);
+                return None;
+            }
         };
         let is_as_frozen = match frozen {
             // Without an exam, the current script counts.
@@ -441,17 +458,18 @@ impl<'a> CheckRunner<'a> {
             self.results.readings.push(no_file());
         } else if is_as_frozen {
             let process = self.process(on_disk, Vec::new(), root);
-            self.script(process).await;
+            return self.script(process, before).await;
         } else if frozen == Some(None) && now.is_some() && !on_disk.is_file() {
             self.results.readings.push(no_file());
         } else if let (Some(Some(_)), Some(charter)) = (frozen, charter) {
             let text = engine.store.exam_text(&self.project.key, &charter.id, &path).await;
             match text {
-                Ok(Some(text)) => self.frozen_script(engine, &text).await,
+                Ok(Some(text)) => return self.frozen_script(engine, &text, before).await,
                 Ok(None) => self.unmeasured("it was edited; its frozen text was too large to keep"),
                 Err(error) => self.unmeasured(&error.to_string()),
             }
         }
+        None
     }
 
     fn unmeasured(&mut self, detail: &str) {
@@ -460,35 +478,42 @@ impl<'a> CheckRunner<'a> {
         self.results.readings.push(SensorReading { gap, ..clean });
     }
 
-    /// Runs `.claude/autochecks.sh`, or the frozen copy of it.
-    async fn script(&mut self, process: ProgramCall) {
+    /// Runs `.claude/autochecks.sh`, or the frozen copy of it; returns the tests that it counted.
+    async fn script(
+        &mut self,
+        process: ProgramCall,
+        before: Option<&TestCounts>,
+    ) -> Option<TestCounts> {
         let mut tally = CheckOutputTally::default();
         let run = self.run(process, None, &mut |line| tally.line(line)).await;
         let (counts, error_lines) = tally.total();
-        let mut reading = reading(AUTOCHECKS, run, counts.as_ref());
-        let skipped = counts.filter(|counts| counts.run() == 0 && counts.skipped > 0);
-        if let Some(counts) = skipped.filter(|_| reading.verdict() == Verdict::Clean) {
-            let output = Some(format!("(no test ran: {counts})"));
-            reading = SensorReading { dirty: true, output, ..reading };
-        }
-        self.push(reading, counts.as_ref(), error_lines);
+        let reading = reading(AUTOCHECKS, run, counts.as_ref());
+        let check = CountedCheck { source: AUTOCHECKS, is_of_tests: false, before };
+        self.push_counted(check, reading, counts.as_ref(), error_lines).await;
+        counts
     }
 
     /// Runs a private copy of the script in the root. The interpreter reads it, because executing a
     /// file that was written a moment ago can fail.
-    async fn frozen_script(&mut self, engine: &Engine, text: &[u8]) {
+    async fn frozen_script(
+        &mut self,
+        engine: &Engine,
+        text: &[u8],
+        before: Option<&TestCounts>,
+    ) -> Option<TestCounts> {
         let folder = self.project.key.folder(&engine.dirs.state);
         let copy = match files::private_temporary(&folder, text) {
             Ok(copy) => copy,
             Err(error) => {
-                return self.unmeasured(&format!("its frozen copy was not written: {error}"));
+                self.unmeasured(&format!("its frozen copy was not written: {error}"));
+                return None;
             }
         };
         let (program, mut args) = interpreter(text);
         args.push(copy.path().to_string_lossy().into_owned());
         let root = self.project.root.clone();
         let process = self.process(program, args, root);
-        self.script(process).await;
+        self.script(process, before).await
     }
 
     fn process(&self, program: PathBuf, args: Vec<String>, cwd: PathBuf) -> ProgramCall {
@@ -530,6 +555,17 @@ impl<'a> CheckRunner<'a> {
         }
         run
     }
+}
+
+/// What decides whether a run that succeeded passes.
+#[derive(Clone, Copy, Debug)]
+struct CountedCheck<'a> {
+    /// The file that defines the check.
+    source: &'a str,
+    /// True if it must run tests.
+    is_of_tests: bool,
+    /// The tests of its earlier runs in this loop.
+    before: Option<&'a TestCounts>,
 }
 
 /// Counts tests and error lines in a command's output.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::engine::{Engine, run_blocking};
 use crate::evidence::attribution::BaseComparison;
-use crate::evidence::dependents::{DependentFiles, RelatedSources};
+use crate::evidence::dependents::{DependentFiles, OTHER_FILES, RelatedSources};
 use crate::evidence::disk_poll::sync_disk;
 use crate::evidence::gather::UntouchedDependents;
 use crate::evidence::hidden_files::HiddenFiles;
@@ -144,6 +144,7 @@ fn files_of_work(
     }
     unchanged.retain(|path| scope.files.binary_search(path).is_err() && is_in_tree(project, path));
     scope.files.extend(unchanged.iter().cloned());
+    let importers = related.unmeasured_importers(&affected.touched);
     let known: BTreeSet<&RelPath> = scope.files.iter().chain(&outputs).collect();
     scope.related_programs =
         related.others.into_iter().filter(|path| !known.contains(path)).collect();
@@ -158,7 +159,10 @@ fn files_of_work(
         scope.skip(format!("more than {SESSION_FILES_MAX} files were written"));
     }
     if is_cut {
-        scope.skip("more files mention the changed symbols than can be measured".to_owned());
+        let reason = "more of them mention the changed symbols than can be measured".to_owned();
+        scope.skipped.push(SkippedFile { path: OTHER_FILES.to_owned(), reason });
+    } else if is_compared {
+        scope.skipped.extend(importers);
     }
     scope.skipped.extend(related.left_out);
     scope

@@ -57,6 +57,24 @@ const LAX_WORDS: &[&str] = &[
 /// Lists of paths that linters ignore.
 const IGNORED: &[&str] = &[".eslintignore", ".flake8ignore"];
 
+const ELEMENT_FILES: &[&str] = &["pom.xml", "Directory.Build.props", "checkstyle.xml"];
+
+/// True if a file configures a build whose relaxation is found.
+pub(super) fn is_build(path: &RelPath) -> bool {
+    let name = file_name(path);
+    ELEMENT_FILES.contains(&name)
+        || IGNORED.contains(&name)
+        || ["go.mod", ".pre-commit-config.yaml", "Cargo.toml"].contains(&name)
+        || name.ends_with(".csproj")
+        || name.starts_with("build.gradle")
+        || is_cargo_config(path)
+}
+
+/// A configuration of cargo.
+fn is_cargo_config(path: &RelPath) -> bool {
+    path.as_str().ends_with(".cargo/config.toml")
+}
+
 pub(super) fn build_hits(changes: &[SourceChange]) -> Vec<Detection> {
     let mut hits = Vec::new();
     for change in changes {
@@ -76,13 +94,13 @@ pub(super) fn build_hits(changes: &[SourceChange]) -> Vec<Detection> {
             _ => continue,
         };
         let found = match name {
-            "pom.xml" | "Directory.Build.props" | "checkstyle.xml" => elements(before, after),
+            _ if ELEMENT_FILES.contains(&name) => elements(before, after),
             _ if IGNORED.contains(&name) => ignored(before, after),
             ".pre-commit-config.yaml" => precommit(before, after),
             "Cargo.toml" => cargo_tests(&change.path, before, after, changes),
             _ if name.ends_with(".csproj") => elements(before, after),
             _ if name.starts_with("build.gradle") => words(before, after, LAX_WORDS),
-            _ if change.path.as_str().ends_with(".cargo/config.toml") => flags(before, after),
+            _ if is_cargo_config(&change.path) => flags(before, after),
             _ => Vec::new(),
         };
         hits.extend(found.into_iter().map(|(key, what)| hit(&change.path, &key, &what, changes)));

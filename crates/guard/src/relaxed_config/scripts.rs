@@ -8,12 +8,37 @@ use crate::settings::{self, SettingsFormat, as_word};
 use crate::{Detection, SourceChange};
 use moai_base::path::RelPath;
 
+const PACKAGES: &[&str] = &["package.json", "composer.json"];
+const MAKEFILES: &[&str] = &["Makefile", "makefile", "GNUmakefile", "justfile", "Justfile"];
+
+/// Folders of workflows that are hidden.
+pub(super) const WORKFLOW_FOLDERS: &[&str] = &[".github/workflows", ".circleci"];
+
+/// True if a file may run checks.
+pub(super) fn is_script(path: &RelPath) -> bool {
+    let name = file_name(path);
+    PACKAGES.contains(&name)
+        || MAKEFILES.contains(&name)
+        || name == "tox.ini"
+        || path.as_str().starts_with("scripts/")
+        || is_workflow(path)
+}
+
+fn is_workflow(path: &RelPath) -> bool {
+    let text = path.as_str();
+    text.starts_with(".github/workflows/")
+        || text == ".gitlab-ci.yml"
+        || text == ".circleci/config.yml"
+        || text == "azure-pipelines.yml"
+        || text == "bitbucket-pipelines.yml"
+}
+
 pub(super) fn script_hits(changes: &[SourceChange]) -> Vec<Detection> {
     let mut hits = Vec::new();
     for change in changes {
         let found = match file_name(&change.path) {
-            "package.json" | "composer.json" => packages(change),
-            "Makefile" | "makefile" | "GNUmakefile" | "justfile" | "Justfile" => makefiles(change),
+            name if PACKAGES.contains(&name) => packages(change),
+            name if MAKEFILES.contains(&name) => makefiles(change),
             "tox.ini" => tox(change),
             _ if change.path.as_str().starts_with("scripts/") => whole(change),
             _ => Vec::new(),
@@ -175,14 +200,6 @@ fn whole(change: &SourceChange) -> Vec<(String, String)> {
 
 /// The steps of all changed workflows, taken together, because steps move between files.
 fn workflows(changes: &[SourceChange]) -> Vec<Detection> {
-    let is_workflow = |path: &RelPath| {
-        let text = path.as_str();
-        text.starts_with(".github/workflows/")
-            || text == ".gitlab-ci.yml"
-            || text == ".circleci/config.yml"
-            || text == "azure-pipelines.yml"
-            || text == "bitbucket-pipelines.yml"
-    };
     let own: Vec<&SourceChange> =
         changes.iter().filter(|change| is_workflow(&change.path)).collect();
     let mut before = WorkflowChecks::default();
