@@ -2,7 +2,7 @@
 //! loaded.
 
 use crate::servers::{check, findings, project_in};
-use crate::support::Sandbox;
+use crate::support::{SESSION, Sandbox};
 
 const MAIN: &str = "package main\n\nimport \"example.com/app/lib\"\n\nfunc main() {\n\tvar it int = lib.Made()\n\t_ = it\n}\n";
 const RIGHT: &str = "package lib\n\nfunc Made() int { return 1 }\n";
@@ -244,4 +244,77 @@ fn a_replaced_module_outside_the_project_may_disappear_and_come_back() {
     assert_eq!(check(&sandbox, "main.go").0, 1);
     std::fs::remove_dir_all(sandbox.path("vendor")).expect("it was written");
     assert_eq!(check(&sandbox, "main.go").0, 0);
+}
+
+const IDS: &str = "package ids\n\nfunc Next(n int) int { return n + 1 }\n";
+
+/// Two modules in a `go.work`, of which the first one has a package `ids`, used by `seq`, and files for
+/// another system.
+fn workspace() -> Sandbox {
+    let sandbox = project_in(&["go"]);
+    sandbox.write("go.work", "go 1.19\n\nuse (\n\t./core\n\t./app\n)\n");
+    sandbox.write("core/go.mod", "module ex.com/core\n\ngo 1.19\n");
+    sandbox.write("core/internal/ids/ids.go", IDS);
+    let seq = "package seq\n\nimport \"ex.com/core/internal/ids\"\n\nfunc After(n int) int { return ids.Next(n) + sep() }\n";
+    sandbox.write("core/seq/seq.go", seq);
+    sandbox.write("core/seq/sep.go", "package seq\n\nfunc sep() int { return 1 }\n");
+    let other = "package seq\n\nfunc Plat() int { return sep() }\n";
+    sandbox.write("core/seq/plat_linux.go", other);
+    sandbox.write("core/seq/plat_windows.go", other);
+    sandbox.write("app/go.mod", "module ex.com/app\n\ngo 1.19\n\nrequire ex.com/core v0.0.0\n\nreplace ex.com/core => ../core\n");
+    let main =
+        "package main\n\nimport \"ex.com/core/seq\"\n\nfunc main() { println(seq.After(2)) }\n";
+    sandbox.write("app/main.go", main);
+    sandbox.commit();
+    sandbox
+}
+
+/// The status of a loop after one Stop.
+fn stopped(sandbox: &Sandbox, work: impl FnOnce()) -> String {
+    let start = ["loop", "start", "--session", SESSION, "--until", "diagnostics"];
+    let output = sandbox.run(&[&start[..], &["--prompt", "change it"]].concat());
+    assert_eq!(output.code, 0, "{output:#?}");
+    work();
+    sandbox.hook("stop", &sandbox.payload("Stop"));
+    let status = sandbox.run(&["loop", "status", "--json"]).json();
+    status["status"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn a_cycle_that_gopls_attributes_to_unchanged_files_is_not_older() {
+    let sandbox = workspace();
+    sandbox.run(&["check", "--all"]);
+    sandbox.write("app/web/web.go", "package web\n\nimport _ \"ex.com/core/seq\"\n");
+    assert_eq!(check(&sandbox, "app/web").0, 0);
+    std::fs::remove_dir_all(sandbox.path("app/web")).expect("the folder is ours");
+    // gopls loads the removed package and the edited one together.
+    let cyclic = IDS.replace("ids\n", "ids\n\nimport _ \"ex.com/core/seq\"\n");
+    let status = stopped(&sandbox, || {
+        sandbox.tool_write("core/internal/ids/ids.go", &cyclic);
+    });
+    assert_ne!(status, "completed");
+}
+
+#[test]
+fn an_import_that_no_download_mends_is_an_error() {
+    let sandbox = workspace();
+    for package in ["internal/ids", "nothere"] {
+        let main =
+            format!("package main\n\nimport _ \"ex.com/core/{package}\"\n\nfunc main() {{}}\n");
+        sandbox.write("app/main.go", &main);
+        let (code, report) = check(&sandbox, "app/main.go");
+        assert_eq!((code, findings(&report, "gopls")[0].2), (1, 2), "{package}: {report:#}");
+    }
+}
+
+#[test]
+fn files_for_another_system_leave_new_files_of_their_package_measured() {
+    let sandbox = workspace();
+    let status = stopped(&sandbox, || {
+        let test = "package seq_test\n\nimport (\n\t\"testing\"\n\n\t\"ex.com/core/seq\"\n)\n\nfunc TestMax(t *testing.T) {\n\tif seq.Max(1, 2) != 2 {\n\t\tt.Fatal()\n\t}\n}\n";
+        sandbox.tool_write("core/seq/seq_test.go", test);
+        let max = "package seq\n\nfunc Max(a, b int) int {\n\tif a > b {\n\t\treturn a\n\t}\n\treturn b + 0*sep()\n}\n";
+        sandbox.tool_write("core/seq/max.go", max);
+    });
+    assert_eq!(status, "completed");
 }

@@ -11,7 +11,10 @@ mod typescript;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use self::compiled::{go_replacements, go_work_modules, imports_c};
+pub use self::compiled::{
+    GoReplacement, go_module_name, go_replacements, go_work_modules, imports_c,
+    is_kept_out_by_itself,
+};
 pub use self::typescript::{
     declared as declared_packages, extended_configs, is_readable, package_of_module,
 };
@@ -43,6 +46,8 @@ pub struct FaultFacts {
     /// The folder of the file's Go module, written as for `go work use`, if `go.work` does not list
     /// it.
     pub module_outside_go_work: Option<String>,
+    /// Names of Go modules that are not downloaded: those of `go.work`, and those that folders replace.
+    pub local_modules: BTreeSet<String>,
     /// The file's path, relative to the root.
     pub path: String,
 }

@@ -103,6 +103,10 @@ pub struct ServerSpec {
     /// under its defaults.
     #[serde(default)]
     pub configuration_errors: Vec<String>,
+    /// Beginnings of the messages of findings about the loading of packages: it may keep them, or attribute
+    /// them to other files, while it is shown an earlier text.
+    #[serde(default)]
+    pub loading_errors: Vec<String>,
     /// It returns an empty list when it fails, and reports the failure only as a logged error.
     #[serde(default)]
     pub logs_failures: bool,

@@ -27,6 +27,7 @@ use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
 use moai_host::files::Snapshot;
 use moai_host::servers::resolve::ResolvedServer;
+use moai_lsp::faults::is_kept_out_by_itself;
 use moai_lsp::impact::TouchedSymbols;
 use moai_scan::scan_text;
 
@@ -123,6 +124,12 @@ pub(crate) async fn attribute_findings(
         {
             // The work did not cause the fault, so the agent need not fix it before it stops.
             gap.cause = Cause::ExistingFault;
+        }
+        if !file.is_changed
+            && let Some(gap) = result.gap.as_mut().filter(|gap| is_kept_out_by_itself(gap))
+        {
+            // The project does not want it checked here, before and after the change.
+            gap.cause = Cause::SwitchedOff;
         }
         exclude_older(result, &rule.doubt(), threshold, &mut excluded);
     }

@@ -206,6 +206,15 @@ impl<'a> ServerOverlay<'a> {
                 "files changed while the earlier text was measured",
             ));
         }
+        let loading = &subject.choice.spec.loading_errors;
+        if result
+            .findings
+            .iter()
+            .any(|found| loading.iter().any(|it| found.message.starts_with(it)))
+        {
+            let detail = "errors in loading packages may be left from the present texts";
+            return Err(Gap::new(Cause::NoBaseline, detail));
+        }
         Ok(result)
     }
 

@@ -97,6 +97,7 @@ fn gather(context: &ServerContext, measured: &MeasuredFile, wanted: NeededFacts)
     }
     if wanted.names.contains(&"go.work") {
         facts.module_outside_go_work = go_workspace::unlisted_module(&context.env, &file);
+        facts.local_modules = go_workspace::local_modules(&context.env, &file);
     }
     if wanted.names.contains(&"tsconfig.json") {
         facts.missing_base = missing_base(&folders);

@@ -25,6 +25,26 @@ pub(super) fn unlisted_module(env: &BTreeMap<String, String>, file: &Path) -> Op
     (!is_listed).then(|| relative.unwrap_or_else(|_| module.display().to_string()))
 }
 
+/// Names of the modules that the file's `go.work` lists, and of those that it or the file's `go.mod` replaces
+/// with folders.
+pub(super) fn local_modules(env: &BTreeMap<String, String>, file: &Path) -> BTreeSet<String> {
+    let own = file.ancestors().skip(1).find(|folder| folder.join("go.mod").is_file());
+    let Some(module) = own else { return BTreeSet::new() };
+    let workspace = workspace_file(env, module);
+    let mut names = BTreeSet::new();
+    for manifest in [Some(module.join("go.mod")), workspace.clone()].into_iter().flatten() {
+        let text = read_bounded_text(&manifest).unwrap_or_default();
+        names.extend(faults::go_replacements(&text).into_iter().map(|it| it.module.to_owned()));
+    }
+    let listed = workspace.as_deref().and_then(read_bounded_text).unwrap_or_default();
+    let folder = workspace.as_deref().and_then(Path::parent).unwrap_or(module);
+    for used in faults::go_work_modules(&listed) {
+        let text = read_bounded_text(&folder.join(used).join("go.mod")).unwrap_or_default();
+        names.extend(faults::go_module_name(&text).map(str::to_owned));
+    }
+    names
+}
+
 /// The folders outside the root that the modules of a workspace replace dependencies with, and the
 /// modules outside the root that its `go.work` lists.
 pub(super) fn outside_modules(
@@ -46,7 +66,8 @@ pub(super) fn outside_modules(
     for file in files {
         let text = read_bounded_text(&file).unwrap_or_default();
         let folder = file.parent().unwrap_or(workspace);
-        folders.extend(faults::go_replacements(&text).into_iter().map(|used| folder.join(used)));
+        let replaced = faults::go_replacements(&text).into_iter();
+        folders.extend(replaced.map(|used| folder.join(used.folder)));
     }
     let real = folders.iter().map(|folder| real_folder(folder));
     real.filter(|folder| !folder.starts_with(root) && !root.starts_with(folder)).collect()
@@ -157,6 +178,19 @@ mod tests {
         assert_eq!(files(&["cut/cut.h"]), [root.join("cut/cut.go")]);
         let others = ["half/half.go", "half/a.txt", "plain/a.h", "a.h", "gone/a.h"];
         assert!(files(&others).is_empty());
+    }
+
+    #[test]
+    fn modules_of_the_workspace_and_replaced_ones_are_local() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        write(root, "go.work", "go 1.19\nuse (\n\t./app\n\t./core\n)\nreplace x.com/y => ../y\n");
+        write(root, "core/go.mod", "module ex.com/core // the base\n");
+        write(root, "app/go.mod", "module ex.com/app\nreplace ex.com/lib v1.0.0 => ../lib\n");
+        let found = local_modules(&BTreeMap::new(), &root.join("app/wire/wire.go"));
+        let found: Vec<&str> = found.iter().map(String::as_str).collect();
+        assert_eq!(found, ["ex.com/app", "ex.com/core", "ex.com/lib", "x.com/y"]);
+        assert_eq!(local_modules(&BTreeMap::new(), &root.join("other/a.go")), BTreeSet::new());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use super::{CompileFlags, FaultFacts, NeededFacts, ProjectFault, matching_indices};
 use moai_base::finding::Finding;
+use moai_base::verdict::Gap;
 
 pub(super) const GO_FACTS: NeededFacts = NeededFacts {
     names: &["go.mod", "go.work"],
@@ -12,6 +13,16 @@ pub(super) const GO_FACTS: NeededFacts = NeededFacts {
     compile_flags: false,
     codes: &[],
 };
+
+/// The fault of a file that its name or build constraints keep out of every package.
+const NOT_BUILT: &str = "the file is in no package that the go command builds";
+
+/// True if a gap says that a file's own name or text keeps it out of the build, which no other file
+/// changes.
+#[must_use]
+pub fn is_kept_out_by_itself(gap: &Gap) -> bool {
+    gap.detail == NOT_BUILT
+}
 
 /// gopls reports nothing without a toolchain, and resolves only the standard library without a
 /// module. An import that go.mod requires only has to be downloaded.
@@ -32,11 +43,10 @@ pub(super) fn go_fault(facts: &FaultFacts, found: &[Finding]) -> Option<ProjectF
         .any(|part| part == "testdata" || part.starts_with('_') || part.starts_with('.'));
     let has_package = found.iter().all(|one| !one.message.starts_with("No packages found"));
     if is_left_out || !has_package {
-        let detail = "the file is in no package that the go command builds";
         let remedy =
             "check the folder's and file's names (testdata, leading _ or .), build tags and GOOS";
         let explained = matching_indices(found, |one| one.message.starts_with("No packages found"));
-        return Some(ProjectFault::new(detail, remedy, explained));
+        return Some(ProjectFault::new(NOT_BUILT, remedy, explained));
     }
     let has_module = facts.has_any(&["go.mod", "go.work"]);
     let manifest = facts.manifest("go.mod");
@@ -45,7 +55,11 @@ pub(super) fn go_fault(facts: &FaultFacts, found: &[Finding]) -> Option<ProjectF
         let import = import.split([' ', '(']).next().unwrap_or_default();
         // Only a module path begins with a host name.
         let is_foreign = import.split('/').next().is_some_and(|host| host.contains('.'));
-        one.code == "BrokenImport" && is_foreign && (!has_module || is_required(manifest, import))
+        one.code == "BrokenImport"
+            && is_foreign
+            && !one.message.contains("use of internal package")
+            && !facts.local_modules.iter().any(|module| is_below(import, module))
+            && (!has_module || is_required(manifest, import))
     });
     if foreign.is_empty() {
         return None;
@@ -68,13 +82,32 @@ pub fn go_work_modules(text: &str) -> Vec<&str> {
     directive_entries(text, "use").into_iter().map(unquoted).collect()
 }
 
-/// The folders in `replace` directives of a `go.mod` or `go.work`, as written.
+/// A `replace` directive with a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GoReplacement<'t> {
+    /// The replaced module.
+    pub module: &'t str,
+    /// The folder, as written.
+    pub folder: &'t str,
+}
+
+/// The `replace` directives of a `go.mod` or `go.work` that name folders.
 #[must_use]
-pub fn go_replacements(text: &str) -> Vec<&str> {
-    let targets = directive_entries(text, "replace").into_iter();
-    let targets = targets.filter_map(|entry| Some(unquoted(entry.split_once("=>")?.1.trim())));
+pub fn go_replacements(text: &str) -> Vec<GoReplacement<'_>> {
+    let entries = directive_entries(text, "replace").into_iter();
+    let replacements = entries.filter_map(|entry| {
+        let (module, folder) = entry.split_once("=>")?;
+        let module = unquoted(module.split_whitespace().next()?);
+        Some(GoReplacement { module, folder: unquoted(folder.trim()) })
+    });
     // These prefixes mark folders; the other targets are modules with a version.
-    targets.filter(|target| target.starts_with(['.', '/'])).collect()
+    replacements.filter(|it| it.folder.starts_with(['.', '/'])).collect()
+}
+
+/// The name that a `go.mod` gives its module.
+#[must_use]
+pub fn go_module_name(text: &str) -> Option<&str> {
+    directive_entries(text, "module").into_iter().next().map(unquoted)
 }
 
 /// True if a Go file uses cgo: it imports the package "C".
@@ -115,9 +148,12 @@ fn is_required(manifest: &str, import: &str) -> bool {
     let required = manifest
         .lines()
         .filter_map(|line| line.trim().trim_start_matches("require ").split_whitespace().next());
-    required.filter(|module| module.contains('.')).any(|module| {
-        import.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    })
+    required.filter(|module| module.contains('.')).any(|module| is_below(import, module))
+}
+
+/// True if an import path is that of a module or of a package in it.
+fn is_below(import: &str, module: &str) -> bool {
+    import.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 pub(super) const RUST_FACTS: NeededFacts = NeededFacts {

@@ -235,6 +235,11 @@ fn go_without_a_module_or_a_toolchain() {
     };
     let required = module("module m\nrequire (\n\tgithub.com/x v1.0.0\n)\n");
     check("go", "", &required, found, &["UnusedVar"], "modules of go.mod are not downloaded");
+    let local = FaultFacts { local_modules: names(&["github.com/x"]), ..required.clone() };
+    check("go", "", &local, found, &["BrokenImport", "UnusedVar"], "");
+    let internal =
+        ("BrokenImport", "could not import github.com/x/y (invalid use of internal package y)");
+    check("go", "", &required, &[internal], &["BrokenImport"], "");
     check("go", "", &module("module m\n"), found, &["BrokenImport", "UnusedVar"], "");
     let typing = ("BrokenImport", "could not import fmtt (package fmtt is not in GOROOT)");
     check("go", "", &facts, &[typing], &["BrokenImport"], "");
@@ -251,8 +256,9 @@ fn modules_of_go_work() {
 fn replacements_of_a_go_mod_are_folders_in_lines_and_blocks() {
     let text =
         "module m\n\nreplace a.b/c => ../c // local\nreplace (\n\tx v1 => ./x\n\ty => z v2\n)\n";
-    assert_eq!(go_replacements(text), ["../c", "./x"]);
-    assert_eq!(go_replacements("module m\n"), [""; 0]);
+    let replaced: Vec<&str> = go_replacements(text).iter().map(|it| it.folder).collect();
+    assert_eq!(replaced, ["../c", "./x"]);
+    assert_eq!(go_replacements("module m\n"), []);
 }
 
 #[test]

@@ -163,6 +163,7 @@ fn default_server_spec() -> ServerSpec {
         data_extensions: Vec::new(),
         watches: Vec::new(),
         configuration_errors: Vec::new(),
+        loading_errors: Vec::new(),
         logs_failures: false,
         needs: Vec::new(),
         tools: Vec::new(),
