@@ -9,11 +9,12 @@ use crate::code::change_journal;
 use crate::engine::{Engine, measure_blocking, run_blocking};
 use crate::evidence::attribution::BaseComparison;
 use crate::evidence::dependents::{DependentFiles, OTHER_FILES, RelatedSources};
+use crate::evidence::disk_poll::sync_disk;
 use crate::evidence::evidence_reply::{ReportInput, ReportOptions, evidence_reply, load_baselines};
 use crate::evidence::gather::{MeasureRequest, UntouchedDependents, gather_evidence};
 use crate::evidence::merge_conflicts::merge_conflicts;
 use crate::evidence::related_files::gather_others;
-use crate::evidence::unshown_files::UnshownFiles;
+use crate::evidence::unshown_files::{UnshownFiles, changed_ignored};
 use crate::evidence::work_base::WorkBase;
 use crate::ledger::AffectedFiles;
 use crate::project::Project;
@@ -43,9 +44,12 @@ pub(crate) async fn handle(
         Ok(baselines) => baselines,
         Err(reply) => return reply,
     };
+    // Generated code counts as of now.
+    sync_disk(engine, &project).await;
     let found = {
-        let (project, caller, check) = (project.clone(), caller.clone(), check.clone());
-        run_blocking(move || find_check_files(&project, &caller, &check)).await
+        let (engine, project) = (Arc::clone(engine), project.clone());
+        let (caller, check) = (caller.clone(), check.clone());
+        run_blocking(move || find_check_files(&engine, &project, &caller, &check)).await
     };
     let CheckFileSet {
         files, skipped, mut note, may_be_empty, dependents, comparison, others, ..
@@ -122,6 +126,7 @@ struct CheckFileSet {
 }
 
 fn find_check_files(
+    engine: &Engine,
     project: &Project,
     caller: &CallerContext,
     check: &CheckRequest,
@@ -174,7 +179,7 @@ fn find_check_files(
                 ..CheckFileSet::default()
             };
             if !is_empty {
-                found.add_dependents(project, &all, &deleted);
+                found.add_dependents(engine, project, &all, &deleted);
             }
             Ok(found)
         }
@@ -192,8 +197,15 @@ fn find_check_files(
 impl CheckFileSet {
     /// Adds the unchanged files that the changes since HEAD may break. Their older findings do not
     /// count. `changed` are all changed and deleted files.
-    fn add_dependents(&mut self, project: &Project, changed: &[RelPath], deleted: &[RelPath]) {
+    fn add_dependents(
+        &mut self,
+        engine: &Engine,
+        project: &Project,
+        changed: &[RelPath],
+        deleted: &[RelPath],
+    ) {
         let base = WorkBase::head(project);
+        self.unshown.files.extend(changed_ignored(engine, project, &base));
         let mut concerned = DependentFiles::find(project, &base, &self.files, deleted);
         let related = RelatedSources::find(project, changed, &self.configuration);
         let importers = related.unmeasured_importers(&concerned.touched);

@@ -306,6 +306,14 @@ pub fn head_commit(root: &Path) -> Option<String> {
     Some(commit.id().to_string())
 }
 
+/// When a commit was made, in seconds since the epoch; `None` if it cannot be read.
+#[must_use]
+pub fn commit_secs(root: &Path, commit: &str) -> Option<i64> {
+    let repository = open(root).ok()??;
+    let commit = repository.revparse_single(commit).ok()?.peel_to_commit().ok()?;
+    Some(commit.time().seconds())
+}
+
 /// The text of a file in HEAD; `None` if it does not exist, is not UTF-8, or is too large for a source.
 #[must_use]
 pub fn head_text(root: &Path, file: &RelPath) -> Option<String> {

@@ -337,7 +337,7 @@ fn obstacle(
         OverlaySupport::Project
             if created_or_deleted.any(|path| is_served(engine, project, path, subject)) =>
         {
-            "files were created or deleted since"
+            "files were created, deleted or generated since"
         }
         OverlaySupport::Project if overlays.len() > OVERLAY_FILES_MAX => {
             "too many files changed since"

@@ -2,6 +2,7 @@
 //! can show to a server. Blocking.
 
 use std::path::Path;
+use std::time::Duration;
 
 use crate::engine::Engine;
 use crate::evidence::work_base::WorkBase;
@@ -30,15 +31,21 @@ impl UnshownFiles {
     }
 }
 
-/// The programs that git ignores and that were written since the checkpoint, which has no earlier text of them: code
-/// that a build generates. Empty for a commit.
+/// The programs that git ignores and that were written or removed since the base, which has no earlier text of them:
+/// code that a build generates. Removals from before the daemon's start are unknown.
 pub(crate) fn changed_ignored(engine: &Engine, project: &Project, base: &WorkBase) -> Vec<RelPath> {
-    let Some(at_secs) = base.at_secs() else { return Vec::new() };
-    let since_ns = i128::from(at_secs) * 1_000_000_000;
-    let stamps = engine.ledger().root(&project.root).disk.stamps().unwrap_or_default();
-    let changed = stamps.iter().filter(|(_, stamp)| stamp.is_modified_since(since_ns));
-    let mut changed: Vec<RelPath> =
-        changed.map(|(path, _)| path).filter(|path| project.is_program(path)).cloned().collect();
+    let Some(since_secs) = base.since_secs() else { return Vec::new() };
+    let since = Duration::from_secs(u64::try_from(since_secs).unwrap_or_default());
+    let gone_since = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+    let written_since = i128::try_from(since.as_nanos()).unwrap_or(i128::MAX);
+    let (stamps, mut changed) = {
+        let mut ledger = engine.ledger();
+        let disk = &ledger.root(&project.root).disk;
+        (disk.stamps().unwrap_or_default(), disk.gone_since(gone_since))
+    };
+    let written = stamps.iter().filter(|(_, stamp)| stamp.is_modified_since(written_since));
+    changed.extend(written.map(|(path, _)| path.clone()));
+    changed.retain(|path| project.is_program(path));
     // If git's data is unusable, any of them may be ignored.
     if let Ok(ignored) = git::ignored_paths(&project.root, &changed) {
         changed.retain(|path| ignored.contains(path));

@@ -118,6 +118,14 @@ impl WorkBase {
         }
     }
 
+    /// Time of the checkpoint or commit in seconds since the epoch; `None` without a commit.
+    pub(crate) fn since_secs(&self) -> Option<i64> {
+        match &self.source {
+            BaseSource::Checkpoint { at_secs, .. } => Some(*at_secs),
+            BaseSource::Commit(commit) => git::commit_secs(&self.root, commit.as_deref()?),
+        }
+    }
+
     /// True if a tree equals the base state in the selected files; false for a commit.
     pub(crate) fn is_tree(&self, now: &FileTree, is_selected: impl Fn(&RelPath) -> bool) -> bool {
         let BaseSource::Checkpoint { tree, .. } = &self.source else { return false };

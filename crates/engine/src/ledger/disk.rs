@@ -24,6 +24,8 @@ pub(crate) struct DiskHistory {
     changed_at: BTreeMap<RelPath, u64>,
     /// The epoch in which a file appeared after the first poll.
     created_at: BTreeMap<RelPath, u64>,
+    /// When a poll found that a file was gone, in milliseconds since the epoch of Unix.
+    gone_ms: BTreeMap<RelPath, u64>,
     /// The epoch after which all changes are known: that of the first poll, later than that once
     /// old changes were dropped.
     known_since: u64,
@@ -82,18 +84,19 @@ impl DiskHistory {
 
     /// Takes the result of a poll and its changes since the previous one, all as changed at the first
     /// poll. `number` must exceed that of every earlier poll of any root, because the epochs of a
-    /// forgotten root must not repeat.
+    /// forgotten root must not repeat. `at_ms` is its time in milliseconds since the epoch of Unix.
     pub(crate) fn update(
         &mut self,
         now: Arc<DiskStamps>,
         changes: &[(RelPath, DiskChange)],
         number: u64,
+        at_ms: u64,
     ) {
         self.stamps = now;
         if self.epoch == 0 {
             (self.known_since, self.epoch, self.others_at) = (number, number, number);
         } else {
-            self.record_changes(changes, number);
+            self.record_changes(changes, number, at_ms);
         }
     }
 
@@ -117,7 +120,7 @@ impl DiskHistory {
         DiskEpoch { epoch: Some(self.epoch), limit: self.limit }
     }
 
-    fn record_changes(&mut self, changes: &[(RelPath, DiskChange)], number: u64) {
+    fn record_changes(&mut self, changes: &[(RelPath, DiskChange)], number: u64, at_ms: u64) {
         let Some((first, _)) = changes.first() else { return };
         let before = std::mem::replace(&mut self.epoch, number);
         let newest = self.newest.replace((first.clone(), self.epoch));
@@ -131,20 +134,32 @@ impl DiskHistory {
         self.changed_at.extend(changes.iter().map(|(path, _)| (path.clone(), self.epoch)));
         for (path, change) in changes {
             match change {
-                DiskChange::Created => self.created_at.insert(path.clone(), self.epoch),
+                DiskChange::Created => {
+                    self.gone_ms.remove(path);
+                    self.created_at.insert(path.clone(), self.epoch);
+                }
                 DiskChange::Deleted => {
                     // If the same bytes come back, another writer put them there.
                     self.tool_writes.remove(path);
-                    self.created_at.remove(path)
+                    self.created_at.remove(path);
+                    self.gone_ms.insert(path.clone(), at_ms);
                 }
-                DiskChange::Changed => None,
-            };
+                DiskChange::Changed => {}
+            }
         }
-        if self.changed_at.len().max(self.created_at.len()) > WALK_FILES_MAX {
+        let most = self.changed_at.len().max(self.created_at.len()).max(self.gone_ms.len());
+        if most > WALK_FILES_MAX {
             self.changed_at.retain(|_, at| *at == self.epoch);
             self.created_at.retain(|_, at| *at == self.epoch);
+            self.gone_ms.retain(|_, gone_ms| *gone_ms == at_ms);
             self.known_since = before;
         }
+    }
+
+    /// Files that polls found gone at or after a time in milliseconds since the epoch of Unix.
+    pub(crate) fn gone_since(&self, since_ms: u64) -> Vec<RelPath> {
+        let gone = self.gone_ms.iter().filter(|(_, at_ms)| **at_ms >= since_ms);
+        gone.map(|(path, _)| path.clone()).collect()
     }
 
     /// True if all changes after an epoch are known.
@@ -240,7 +255,7 @@ mod tests {
             let now = stamp_files(self.folder.path(), &all);
             self.polls += 1;
             let changes = disk_changes(&self.disk.stamps, &now);
-            self.disk.update(Arc::new(now), &changes, self.polls);
+            self.disk.update(Arc::new(now), &changes, self.polls, self.polls);
             self.disk.epoch
         }
     }
@@ -267,6 +282,8 @@ mod tests {
         assert_eq!(names(&tree, first), ["a", "b", "c"]);
         assert_eq!(names(&tree, second), ["b", "c"]);
         assert!(!tree.disk.is_there(&tree.path("b")));
+        let gone = |since_ms| tree.disk.gone_since(since_ms);
+        assert_eq!((gone(4), gone(5)), (vec![tree.path("b")], Vec::new()));
         let created = tree.disk.created_since(first);
         assert_eq!(created.iter().map(RelPath::as_str).collect::<Vec<_>>(), ["c"]);
     }
