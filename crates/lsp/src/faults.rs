@@ -35,6 +35,9 @@ pub struct FaultFacts {
     pub missing_packages: BTreeSet<String>,
     /// Names without extension of the entries of the root, its `src` and the file's folder.
     pub neighbours: BTreeSet<String>,
+    /// Folders with Java sources: the file's, those above it up to the root, and the folders in these. Paths
+    /// relative to the root.
+    pub java_packages: BTreeSet<String>,
     /// True if a Python virtual environment is active or inside the project.
     pub has_environment: bool,
     /// The base that the nearest tsconfig.json extends, if it is missing.
@@ -90,6 +93,8 @@ pub struct NeededFacts {
     pub manifests: &'static [&'static str],
     /// True if [`FaultFacts::neighbours`] are needed.
     pub neighbours: bool,
+    /// True if [`FaultFacts::java_packages`] are needed.
+    pub java_packages: bool,
     /// Programs to check for.
     pub programs: &'static [&'static str],
     /// True if [`FaultFacts::compile_flags`] is needed.

@@ -86,6 +86,9 @@ fn gather(context: &ServerContext, measured: &MeasuredFile, wanted: NeededFacts)
     if wanted.neighbours {
         facts.neighbours = neighbours(&context.root, &folders);
     }
+    if wanted.java_packages && facts.names.is_empty() {
+        facts.java_packages = java_packages(&context.root, &folders);
+    }
     if let Some(manifest) = facts.manifests.get("package.json") {
         let mut packages = faults::declared_packages(manifest);
         packages.retain(|package| !is_installed(&file, package));
@@ -137,6 +140,20 @@ fn has_environment(context: &ServerContext) -> bool {
         ["VIRTUAL_ENV", "CONDA_PREFIX"].iter().any(|name| context.env.contains_key(*name));
     is_active
         || [".venv", "venv"].iter().any(|name| context.root.join(name).join("bin/python").exists())
+}
+
+/// The folders with Java sources among these and the folders in them, relative to the root.
+fn java_packages(root: &Path, folders: &[&Path]) -> BTreeSet<String> {
+    let entries = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut all: BTreeSet<PathBuf> = folders.iter().map(|folder| folder.to_path_buf()).collect();
+    for folder in folders {
+        all.extend(entries(folder).map(|entry| entry.path()).filter(|path| path.is_dir()));
+    }
+    all.retain(|folder| {
+        entries(folder).any(|entry| entry.path().extension().is_some_and(|it| it == "java"))
+    });
+    let relative = all.iter().filter_map(|folder| folder.strip_prefix(root).ok()?.to_str());
+    relative.map(str::to_owned).collect()
 }
 
 /// Python modules of the project that can be imported by their file names.

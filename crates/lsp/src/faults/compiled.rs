@@ -9,6 +9,7 @@ pub(super) const GO_FACTS: NeededFacts = NeededFacts {
     names: &["go.mod", "go.work"],
     manifests: &["go.mod"],
     neighbours: false,
+    java_packages: false,
     programs: &["go"],
     compile_flags: false,
     codes: &[],
@@ -160,6 +161,7 @@ pub(super) const RUST_FACTS: NeededFacts = NeededFacts {
     names: &["Cargo.toml", "rust-project.json"],
     manifests: &[],
     neighbours: false,
+    java_packages: false,
     programs: &["cargo"],
     compile_flags: false,
     codes: &[],
@@ -185,6 +187,7 @@ pub(super) const CPP_FACTS: NeededFacts = NeededFacts {
     names: &[],
     manifests: &["CMakeLists.txt"],
     neighbours: false,
+    java_packages: false,
     programs: &[],
     compile_flags: true,
     codes: &[],
@@ -242,6 +245,7 @@ pub(super) const JAVA_FACTS: NeededFacts = NeededFacts {
     names: JAVA_BUILDS,
     manifests: &[],
     neighbours: false,
+    java_packages: true,
     programs: &[],
     compile_flags: false,
     codes: &[],
@@ -251,7 +255,9 @@ pub(super) fn java_fault(facts: &FaultFacts, found: &[Finding]) -> Option<Projec
     let syntax_only =
         matching_indices(found, |one| one.message.contains("only syntax errors are reported"));
     let has_build = facts.has_any(JAVA_BUILDS);
-    let imports = matching_indices(found, |one| !has_build && one.code == IMPORT_NOT_FOUND);
+    let imports = matching_indices(found, |one| {
+        !has_build && one.code == IMPORT_NOT_FOUND && !is_of_project(facts, &one.message)
+    });
     if syntax_only.is_empty() && imports.is_empty() {
         return None;
     }
@@ -278,4 +284,16 @@ pub(super) fn java_fault(facts: &FaultFacts, found: &[Finding]) -> Option<Projec
         remedy,
         syntax_only.into_iter().chain(imports.clone()).chain(types),
     ))
+}
+
+/// True if an import that cannot be resolved names something in a package of the project: no build file
+/// would resolve it. The message ends the name at its first unknown part.
+fn is_of_project(facts: &FaultFacts, message: &str) -> bool {
+    let name = message.strip_prefix("The import ").unwrap_or_default();
+    let name = name.split_whitespace().next().unwrap_or_default();
+    let Some((package, _)) = name.rsplit_once('.') else { return false };
+    let folder = package.replace('.', "/");
+    facts.java_packages.iter().any(|path| {
+        path.strip_suffix(&folder).is_some_and(|above| above.is_empty() || above.ends_with('/'))
+    })
 }

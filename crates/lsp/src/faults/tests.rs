@@ -331,6 +331,11 @@ fn java_outside_a_project() {
     ];
     let gap = "imports cannot be resolved without a build file";
     check("java", "", &FaultFacts::default(), found, &["16777218"], gap);
+    let packages = names(&["src/org/shop", "src/org/shop/cart"]);
+    let sources = FaultFacts { java_packages: packages, ..FaultFacts::default() };
+    let moved = ("268435846", "The import org.shop.cart.Item cannot be resolved");
+    check("java", "", &sources, &[moved], &["268435846"], "");
+    check("java", "", &sources, found, &["16777218"], gap);
     let project = FaultFacts { names: names(&["pom.xml"]), ..FaultFacts::default() };
     check("java", "", &project, found, &["268435846", "16777218", "16777218"], "");
 }
