@@ -46,6 +46,14 @@ fn checks_that_change_the_work_in_every_run_prove_nothing() {
 }
 
 #[test]
+fn data_that_the_agent_wrote_is_work_although_git_does_not_track_it() {
+    let sandbox = checked("cat /proc/sys/kernel/random/uuid >data.txt");
+    sandbox.tool_write("data.txt", "good\n");
+    let reason = stop(&sandbox, "finished").expect("the checks did not see these bytes");
+    assert!(reason.contains("files changed while they were measured: data.txt"), "{reason}");
+}
+
+#[test]
 fn a_formatter_and_the_reports_of_checks_hold_nothing_up() {
     let checks = "sed -i 's/ = /  =  /; s/  *=  */ = /' app.py\n\
         mkdir -p reports __pycache__\n\

@@ -114,9 +114,13 @@ async fn begin_feedback(
 ) -> EditOutcome {
     let (engine, project) = (call.engine, &call.project);
     // Recorded before it is read, so that the Stop reports a file that cannot be read.
-    if let Some(path) = RelPath::below(&project.root, file).filter(|path| project.has_sensor(path))
-    {
-        engine.ledger().session(&call.input.session_id).record_edit(&project.root, &path);
+    if let Some(path) = RelPath::below(&project.root, file) {
+        let mut ledger = engine.ledger();
+        let session = ledger.session(&call.input.session_id);
+        session.record_edit(&project.root, &path);
+        if project.has_sensor(&path) {
+            session.record_write(&project.root, &path);
+        }
     }
     if !edit.is_kept() {
         return EditOutcome::Answered(None);

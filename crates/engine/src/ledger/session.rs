@@ -248,9 +248,8 @@ impl SessionState {
 
     /// Records that a tool of the session wrote a file.
     pub(crate) fn record_edit(&mut self, root: &Path, path: &RelPath) {
-        self.record_write(root, path);
         let of_root = self.root_state(root);
-        if of_root.written.contains(path) {
+        if of_root.edited.len() < SESSION_FILES_MAX {
             of_root.edited.insert(path.clone());
         }
     }

@@ -192,12 +192,15 @@ impl WorkDifference {
     ) -> Self {
         let (Ok(before), Ok(now)) = (before, now) else { return Self::default() };
         let catalogue = &call.project.workspace.catalogue;
-        let is_code = |path: &RelPath| {
-            catalogue.language_of(path).is_some_and(|(_, language, _)| !language.auxiliary)
+        let edited =
+            call.engine.ledger().session(&call.input.session_id).edited(&call.project.root);
+        let is_work = |path: &RelPath| {
+            edited.contains(path)
+                || catalogue.language_of(path).is_some_and(|(_, language, _)| !language.auxiliary)
         };
-        let mut files = before.work_changed_in(now, &is_code);
+        let mut files = before.work_changed_in(now, &is_work);
         files.retain(|path| !outputs.made(now, path));
-        Self { files, moved: before.stamps.moved_in(&before.tree, &now.stamps, &is_code) }
+        Self { files, moved: before.stamps.moved_in(&before.tree, &now.stamps, &is_work) }
     }
 
     fn is_empty(&self) -> bool {

@@ -1,5 +1,7 @@
 //! Tests as `go test` collects them.
 
+use std::collections::BTreeSet;
+
 use super::{TestMarker, TestMarkerKind, TestNode, TestRows, parts};
 use crate::facts::{FunctionNode, SourceSide};
 use moai_scan::syntax::{ScanLanguage, SyntaxNode};
@@ -13,11 +15,13 @@ pub(super) fn tests<'t>(side: &SourceSide<'t>) -> Vec<TestNode<'t>> {
     let functions =
         parts(side.root).into_iter().filter(|node| node.kind() == "function_declaration");
     let methods = parts(side.root).into_iter().filter(|node| node.kind() == "method_declaration");
+    let subtests = subtests(side);
     let mut found: Vec<TestNode<'t>> = Vec::new();
     for node in functions.chain(methods) {
         let Some(name) = node.field("name").map(SyntaxNode::text) else { continue };
-        let is_unrun = !is_test(name) && looks_like_test(name, node);
-        if !is_test(name) && !is_unrun {
+        let is_run = is_test(name) || (subtests.contains(name) && takes_test_alone(node));
+        let is_unrun = !is_run && name.starts_with("Test") && takes_test_alone(node);
+        if !is_run && !is_unrun {
             continue;
         }
         let receiver = node.field("receiver").map(|it| it.text().trim_matches(['(', ')', '*']));
@@ -49,14 +53,23 @@ fn is_test(name: &str) -> bool {
     })
 }
 
-/// A function with the signature of a test that `go test` does not run: `Testadd`.
-fn looks_like_test(name: &str, node: SyntaxNode<'_>) -> bool {
+/// The names of the functions that tests of this file run: `t.Run("small", testSmall)`.
+fn subtests<'t>(side: &SourceSide<'t>) -> BTreeSet<&'t str> {
+    let calls = side.root.descendants().into_iter().filter(|node| {
+        let function = node.field("function").map_or("", SyntaxNode::text);
+        node.kind() == "call_expression" && function.ends_with(".Run")
+    });
+    let arguments = calls.filter_map(|call| call.field("arguments"));
+    let functions = arguments.filter_map(|all| all.named_children().into_iter().nth(1));
+    functions.filter(|node| node.kind() == "identifier").map(SyntaxNode::text).collect()
+}
+
+/// True for a function with the signature of a test. One named `Testadd` is run by nothing but other tests.
+fn takes_test_alone(node: SyntaxNode<'_>) -> bool {
     let parameters = node.field("parameters").map_or("", SyntaxNode::text);
     let is_alone = parameters.ends_with("*testing.T)") && !parameters.contains(',');
-    name.starts_with("Test")
-        && name != "TestMain"
-        && is_alone
-        && node.kind() == "function_declaration"
+    let is_main = node.field("name").is_some_and(|name| name.text() == "TestMain");
+    is_alone && !is_main && node.kind() == "function_declaration"
 }
 
 /// Systems, processors and other facts about a toolchain.
