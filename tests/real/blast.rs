@@ -98,3 +98,21 @@ fn typescript_7_is_asked_about_the_users_of_what_was_edited() {
         sandbox.write("package.json", "{\"devDependencies\": {\"typescript\": \"^7.0.0\"}}\n");
     });
 }
+
+#[test]
+fn what_git_brings_is_compared_with_the_commit_before() {
+    let sandbox = project();
+    let prices = "def half(number: int) -> float:\n    return number / 2\n";
+    sandbox.write("prices.py", prices);
+    sandbox.write("cart.py", "from prices import half\n\ntotal: float = half(3)\n");
+    sandbox.commit();
+    sandbox.git(&["checkout", "-q", "-b", "other"]);
+    sandbox.write("prices.py", &prices.replace("number: int", "number: int, by: int"));
+    sandbox.commit();
+    sandbox.git(&["checkout", "-q", "-"]);
+    report(&sandbox.run(&["check", "--all", "--json"]), 0);
+    after_shell(&sandbox);
+    sandbox.git(&["merge", "-q", "other"]);
+    let told = after_shell(&sandbox);
+    assert!(told.contains("error cart.py:3:16") && told.contains("[broken by"), "{told}");
+}

@@ -317,11 +317,17 @@ pub fn commit_secs(root: &Path, commit: &str) -> Option<i64> {
 /// The text of a file in HEAD; `None` if it does not exist, is not UTF-8, or is too large for a source.
 #[must_use]
 pub fn head_text(root: &Path, file: &RelPath) -> Option<String> {
+    commit_text(root, "HEAD", file)
+}
+
+/// Like [`head_text`], in a commit.
+#[must_use]
+pub fn commit_text(root: &Path, commit: &str, file: &RelPath) -> Option<String> {
     let repository = open(root).ok()??;
     let (work_tree, root) = work_tree_and_root(&repository, root)?;
     let absolute = file.under(&root);
     let path = absolute.strip_prefix(&work_tree).ok()?;
-    let tree = repository.head().ok()?.peel_to_tree().ok()?;
+    let tree = repository.revparse_single(commit).ok()?.peel_to_tree().ok()?;
     let blob = repository.find_blob(tree.get_path(path).ok()?.id()).ok()?;
     let is_source_size = blob.size() as u64 <= SOURCE_BYTES_MAX;
     is_source_size.then(|| String::from_utf8(blob.content().to_vec()).ok())?

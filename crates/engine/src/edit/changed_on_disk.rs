@@ -129,6 +129,8 @@ async fn impact_context(call: &HookCall<'_>, unseen: &UnseenFiles) -> ImpactCont
     let (engine, project) = (Arc::clone(call.engine), call.project.clone());
     let (fresh, gone) = (unseen.to_measure.clone(), unseen.deleted.clone());
     let created = unseen.created.clone();
+    // A command of git that moved HEAD also wrote the files.
+    let head = unseen.old_head.clone().unwrap_or_else(|| "HEAD".to_owned());
     let counted_only: Vec<RelPath> = unseen
         .changed
         .iter()
@@ -139,7 +141,7 @@ async fn impact_context(call: &HookCall<'_>, unseen: &UnseenFiles) -> ImpactCont
         let root = &project.root;
         let before = |path: &RelPath| {
             let kept = engine.ledger().texts.get(root, path).map(|text| text.to_string());
-            kept.or_else(|| git::head_text(root, path))
+            kept.or_else(|| git::commit_text(root, &head, path))
         };
         let mut touched = TouchedSymbols::default();
         let mut earlier = EarlierState::default();

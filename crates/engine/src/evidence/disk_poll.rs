@@ -208,6 +208,8 @@ pub(crate) struct UnseenFiles {
     pub(crate) is_since_head: bool,
     /// The commit of HEAD, if it has moved.
     pub(crate) moved_head: Option<String>,
+    /// The commit of HEAD when the session looked before, if it did.
+    pub(crate) old_head: Option<String>,
     /// The poll that found them.
     pub(crate) disk: DiskEpoch,
 }
@@ -283,7 +285,9 @@ async fn take_unseen(
     unseen.is_since_head = is_since_head;
     unseen.disk = disk;
     let old_head = before.map(|DiskCursor { head, .. }| head);
-    unseen.moved_head = head.filter(|new| old_head.is_some_and(|old| old.as_ref() != Some(new)));
+    unseen.moved_head =
+        head.filter(|new| old_head.as_ref().is_some_and(|old| old.as_ref() != Some(new)));
+    unseen.old_head = old_head.flatten();
     unseen
 }
 
