@@ -8,6 +8,7 @@ mod earlier_exam;
 mod included_makefiles;
 mod linked_code;
 mod packages;
+pub(crate) mod proposals;
 pub(crate) mod restored_files;
 pub(crate) mod rubrics;
 mod shadowed_modules;

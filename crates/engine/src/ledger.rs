@@ -27,7 +27,6 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::engine::now_ms;
 use crate::evidence::base_results::BaseResults;
 use crate::ledger::code_questions::CodeQuestions;
 pub(crate) use crate::ledger::deferred_reports::{DeferredReport, SessionAgent};
@@ -249,7 +248,7 @@ impl EngineLedger {
         self.poll_count += 1;
         let number = self.poll_count;
         let disk = &mut self.root(root).disk;
-        disk.update(now, changes, number, now_ms());
+        disk.update(now, changes, number, outside.at_ms);
         disk.update_outside(outside, number);
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use crate::engine::{Engine, run_blocking, run_to_completion};
+use crate::engine::{Engine, now_ms, run_blocking, run_to_completion};
 use crate::evidence::outside_poll::stamp_outside;
 use crate::evidence::poll_gate::{DiskEpoch, PollLimit, PollTurn, WatchFilter};
 use crate::evidence::snapshot_measurement;
@@ -142,7 +142,12 @@ fn poll_files(
     if files.iter().any(|(_, change)| *change != DiskChange::Changed) {
         through_links = paths_through_links(&walk.linked_packages(root), &files);
     }
-    let outside = OutsidePoll { stamps: Arc::new(stamps), has_changes: has_outside_changes, limit };
+    let outside = OutsidePoll {
+        stamps: Arc::new(stamps),
+        has_changes: has_outside_changes,
+        limit,
+        at_ms: now_ms(),
+    };
     engine.ledger().update_disk(root, Arc::new(now), &changes, outside);
     // Freed here, without the lock of the ledger.
     drop((before, outside_before));

@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 
 use crate::engine::{Engine, measure_blocking, run_blocking};
 use crate::exam as files_of_exam;
+use crate::exam::proposals::proposals;
 use crate::exam::rubrics;
 use crate::project::Project;
-use crate::project::option_files::read_option_file;
 use moai_base::evidence::{SensorKind, SensorReading, TestTotals};
 use moai_base::finding::{Finding, assign_fingerprints};
 use moai_base::hash::ContentHash;
-use moai_base::limits::{COMMAND_KILL_GRACE_MS, PROPOSAL_FOLDERS_MAX};
-use moai_base::path::{NEVER_WALKED, RelPath};
+use moai_base::limits::COMMAND_KILL_GRACE_MS;
+use moai_base::path::RelPath;
 use moai_base::redaction::redact;
 use moai_base::verdict::{Cause, Gap, Verdict};
 use moai_host::files;
@@ -26,7 +26,6 @@ use moai_loops::criteria::counts::{
     RunAnomaly, TestCounter, TestCounts, next_baseline_counts, run_anomalies,
 };
 use moai_loops::criteria::error_lines::is_error_line;
-use moai_loops::criteria::propose::{PROBED, ProposalFolder, READ, propose_checks};
 use moai_loops::criteria::{
     AUTOCHECKS, CheckCommand, CheckCriterion, CheckPlan, CheckScope, CriterionGap, PlanSources,
     RUBRIC, UNRUN_TESTS, missing_test_command,
@@ -57,11 +56,6 @@ impl CheckResults {
         let clean = SensorReading::clean(name, SensorKind::Check, 0);
         self.readings.push(SensorReading { gap: Some(gap), ..clean });
     }
-}
-
-/// The commands that the project's files suggest; reads the disk.
-pub(crate) fn proposals(project: &Project) -> Vec<CheckCommand> {
-    propose_checks(&folders(&project.root))
 }
 
 /// The folder in which Python keeps compiled modules, in place of `__pycache__` next to the sources: a
@@ -679,36 +673,6 @@ fn interpreter(text: &[u8]) -> (PathBuf, Vec<String>) {
         Some((program, argument)) => (PathBuf::from(program), vec![argument.trim().to_owned()]),
         None => (PathBuf::from(named), Vec::new()),
     }
-}
-
-/// The root and its subfolders that proposals consider.
-fn folders(root: &Path) -> Vec<ProposalFolder> {
-    let top = folder(root, "");
-    let below: Vec<ProposalFolder> = top
-        .names
-        .iter()
-        .filter(|name| !name.starts_with('.') && !NEVER_WALKED.contains(&name.as_str()))
-        .filter(|name| root.join(name).is_dir())
-        .take(PROPOSAL_FOLDERS_MAX)
-        .map(|name| folder(root, name))
-        .collect();
-    std::iter::once(top).chain(below).collect()
-}
-
-fn folder(root: &Path, path: &str) -> ProposalFolder {
-    let at = root.join(path);
-    let entries = at.read_dir().into_iter().flatten().flatten();
-    let mut names: BTreeSet<String> =
-        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    names.extend(PROBED.into_iter().filter(|name| at.join(name).exists()).map(str::to_owned));
-    let texts = READ
-        .into_iter()
-        .filter(|name| names.contains(*name))
-        .filter_map(|name| {
-            Some((name.to_owned(), read_option_file(&at.join(name)).ok().flatten()?))
-        })
-        .collect();
-    ProposalFolder { path: path.to_owned(), names, texts }
 }
 
 #[cfg(test)]

@@ -53,6 +53,8 @@ pub(crate) struct OutsidePoll {
     pub(crate) has_changes: bool,
     /// The limit that the whole poll reached.
     pub(crate) limit: Option<PollLimit>,
+    /// Time of the whole poll, in milliseconds since the epoch of Unix.
+    pub(crate) at_ms: u64,
 }
 
 /// The changes from one poll to the next, in the order of their paths.

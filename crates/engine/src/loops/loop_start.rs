@@ -11,6 +11,7 @@ use crate::branches::loop_branch::{
 use crate::engine::{Engine, measure_blocking, now_ms};
 use crate::evidence::base_preparation::prepare_base;
 use crate::exam;
+use crate::exam::proposals::proposals;
 use crate::exam::{criteria, rubrics};
 use crate::ledger::PendingStart;
 use crate::loops::loop_files;
@@ -191,7 +192,7 @@ async fn refusal_text(project: &Project, refusal: &LoopStartError) -> String {
     match refusal {
         LoopStartError::NoChecks => {
             let project = project.clone();
-            match measure_blocking(move || criteria::proposals(&project)).await {
+            match measure_blocking(move || proposals(&project)).await {
                 Ok(proposed) => loops::no_checks(&proposed),
                 Err(gap) => gap.to_string(),
             }
