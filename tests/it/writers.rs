@@ -495,10 +495,10 @@ fn names_of_one_or_two_letters_are_sought_in_importers() {
         let changed = format!("def {name}(number, by):\n    return number / by\n");
         let feedback = sandbox.tool_write("prices.py", &changed).context();
         assert!(feedback.contains("cart.py:3:9"), "{name}: {feedback}");
-        let output = sandbox.run(&["check", "--json"]);
-        assert_eq!(output.code, 1, "{name}: {output:#?}");
         let log = sandbox.base().join("pyright-langserver.jsonl");
         assert_eq!(pulls(&log, "other.py"), 0, "{name}");
+        let output = sandbox.run(&["check", "--json"]);
+        assert_eq!(output.code, 1, "{name}: {output:#?}");
     }
 }
 

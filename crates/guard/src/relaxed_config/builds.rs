@@ -4,7 +4,9 @@
 use super::cargo_targets::{holds_tests, switched_off};
 use super::{file_name, first_config, hit};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
+use crate::commands::{parse_commands, weakened_commands};
 use crate::settings::{self, SettingsFormat, as_list, as_word};
 use crate::{Detection, SourceChange};
 use moai_base::path::RelPath;
@@ -310,18 +312,33 @@ fn ignored(before: &str, after: &str) -> BuildRelaxations {
 
 /// A hook that was removed while none was added.
 fn precommit(before: &str, after: &str) -> BuildRelaxations {
-    let hooks = |text: &str| -> Vec<String> {
+    let hooks = |text: &str| -> BTreeMap<String, String> {
         let value = settings::parse_settings(SettingsFormat::Yaml, text).unwrap_or_default();
         let repos = value.get("repos").and_then(|it| it.as_array()).cloned().unwrap_or_default();
         let hooks = repos.iter().filter_map(|repo| repo.get("hooks")?.as_array()).flatten();
-        hooks.filter_map(|hook| hook.get("id")).map(as_word).collect()
+        let named = hooks.filter_map(|hook| {
+            let entry = hook.get("entry").map(as_word).unwrap_or_default();
+            Some((hook.get("id").map(as_word)?, entry))
+        });
+        named.collect()
     };
     let (was, is) = (hooks(before), hooks(after));
-    let has_new = is.iter().any(|id| !was.contains(id));
-    let lost = was.iter().find(|id| !is.contains(id) && !has_new);
-    lost.map(|id| ("repos".to_owned(), format!("the hook `{id}` was removed")))
+    let has_new = is.keys().any(|id| !was.contains_key(id));
+    let lost = was.keys().find(|id| !is.contains_key(*id) && !has_new);
+    let mut found: BuildRelaxations = lost
+        .map(|id| ("repos".to_owned(), format!("the hook `{id}` was removed")))
         .into_iter()
-        .collect()
+        .collect();
+    for (id, entry) in &was {
+        let now = is.get(id).map(|entry| parse_commands(entry)).unwrap_or_default();
+        let weaker = weakened_commands(&parse_commands(entry), &now).into_iter();
+        if is.contains_key(id) {
+            found.extend(
+                weaker.map(|what| ("entry".to_owned(), format!("the hook `{id}`: {what}"))),
+            );
+        }
+    }
+    found
 }
 
 /// Flags of the Rust compiler.

@@ -450,6 +450,7 @@ pub(super) const HOMES: &[ConfigLocation] = &[
     config_location("pyproject.toml", SettingsFormat::Toml, &["tool", "coverage"], &COVERAGE),
     config_location(".coveragerc", SettingsFormat::Ini, &[], &COVERAGE),
     config_location("setup.cfg", SettingsFormat::Ini, &["coverage:*"], &COVERAGE),
+    config_location("tox.ini", SettingsFormat::Ini, &["coverage:*"], &COVERAGE),
     config_location("tsconfig*.json", SettingsFormat::Json, &[], &TSC),
     config_location("jsconfig.json", SettingsFormat::Json, &[], &TSC),
     config_location(".eslintrc", SettingsFormat::Json, &[], &ESLINT),
