@@ -320,6 +320,11 @@ fn a_check_that_finds_no_test_in_a_project_with_tests_has_measured_nothing() {
     sandbox.write("old/test_app.py", "def test_app():\n    assert 1\n");
     let (code, document) = checks(&sandbox, &[]);
     assert_eq!((code, verdicts(&document)), (4, vec!["unit: unmeasured".to_owned()]));
+    // Another check ran them.
+    let all = "{name: all, command: [echo, === 3 passed in 1.00s ===]}";
+    options(&sandbox, &format!("    checks: [{{name: unit, command: [cat, said.txt]}}, {all}]\n"));
+    let (code, document) = checks(&sandbox, &[]);
+    assert_eq!((code, verdicts(&document)), (0, vec!["unit: clean".into(), "all: clean".into()]));
 }
 
 fn text_of_first(document: &Value) -> String {

@@ -207,20 +207,19 @@ impl CheckFileSet {
         let base = WorkBase::head(project);
         self.unshown.files.extend(changed_ignored(engine, project, &base));
         let mut concerned = DependentFiles::find(project, &base, &self.files, deleted);
-        let related = RelatedSources::find(project, changed, &self.configuration);
-        let importers = related.unmeasured_importers(&concerned.touched);
-        let RelatedSources { mut configured, mut others, left_out, .. } = related;
-        self.skipped.extend(left_out);
+        let mut related = RelatedSources::find(project, changed, &self.configuration);
         let known: BTreeSet<&RelPath> = self.files.iter().chain(&concerned.files).collect();
-        configured.retain(|path| !known.contains(path));
-        others.retain(|path| !known.contains(path));
+        let (others, unmeasured_importers) = related.take_others(&known, &concerned.touched);
         self.others = others;
+        let RelatedSources { mut configured, left_out, .. } = related;
+        self.skipped.extend(left_out);
+        configured.retain(|path| !known.contains(path));
         concerned.files.extend(configured);
         if concerned.is_cut {
             let reason = "more of them mention the changed symbols than can be measured".to_owned();
             self.skipped.push(SkippedFile { path: OTHER_FILES.to_owned(), reason });
         } else {
-            self.skipped.extend(importers);
+            self.skipped.extend(unmeasured_importers);
         }
         if !concerned.files.is_empty() {
             let concerned = counted(concerned.files.len());

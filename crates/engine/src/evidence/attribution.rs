@@ -126,6 +126,7 @@ pub(crate) async fn attribute_findings(
             gap.cause = Cause::ExistingFault;
         }
         if !file.is_changed
+            && comparison.configuration.is_empty()
             && let Some(gap) = result.gap.as_mut().filter(|gap| is_kept_out_by_itself(gap))
         {
             // The project does not want it checked here, before and after the change.

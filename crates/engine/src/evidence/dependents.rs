@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use crate::evidence::work_base::{BaseText, WorkBase};
 use crate::project::Project;
 use moai_base::evidence::SkippedFile;
-use moai_base::limits::{IMPACT_SEARCH_MS_MAX, RELATED_FILES_MAX, SESSION_DEPENDENTS_MAX};
+use moai_base::limits::{
+    IMPACT_SEARCH_MS_MAX, RELATED_FILES_MAX, SESSION_DEPENDENTS_MAX, SESSION_FILES_MAX,
+};
 use moai_base::path::RelPath;
 use moai_host::{files, git};
 use moai_lsp::impact::importers::{FileImports, module_names_of, transitive_importers};
@@ -74,10 +76,10 @@ impl DependentFiles {
 pub(crate) struct RelatedSources {
     /// Source files whose servers read one of the changed files as configuration.
     pub(crate) configured: BTreeSet<RelPath>,
-    /// Other source files that can see the change, or the nearest of them.
-    pub(crate) others: BTreeSet<RelPath>,
-    /// True if more files import the changed ones.
-    pub(crate) is_cut: bool,
+    /// Other source files that can see the change, the nearest importers first.
+    pub(crate) others: Vec<RelPath>,
+    /// True if the imports could not be read in time.
+    pub(crate) is_unsearched: bool,
     /// The entry for configured files, or for users of global declarations, that are left out because
     /// there are too many.
     pub(crate) left_out: Option<SkippedFile>,
@@ -106,10 +108,10 @@ impl RelatedSources {
         });
         let is_small = walk.files.len() <= RELATED_FILES_MAX;
         let is_own = |path: &RelPath| files::other_repository(root, path).is_none();
-        let (mut configured, mut others): (BTreeSet<RelPath>, BTreeSet<RelPath>) =
+        let (configured, mut others): (Vec<RelPath>, Vec<RelPath>) =
             walk.files.into_iter().partition(is_configured);
         if is_small {
-            configured.retain(is_own);
+            let configured = configured.into_iter().filter(is_own).collect();
             others.retain(is_own);
             return Self { configured, others, ..Self::default() };
         }
@@ -122,21 +124,32 @@ impl RelatedSources {
             path: OTHER_FILES.to_owned(),
             reason: format!("{cause}, and there are over {RELATED_FILES_MAX} of them"),
         });
-        let mut others = importers(root, changed, others);
-        let is_cut = others.len() > RELATED_FILES_MAX;
-        others.truncate(RELATED_FILES_MAX);
+        let found = importers(root, changed, &others);
+        let is_unsearched = found.is_none();
+        let mut others = found.unwrap_or_default();
         others.retain(is_own);
-        let others = others.into_iter().collect();
-        Self { configured: BTreeSet::new(), others, is_cut, left_out }
+        Self { configured: BTreeSet::new(), others, is_unsearched, left_out }
     }
 
-    /// The entry for importers that are not measured although the change touches symbols that they may
-    /// see.
-    pub(crate) fn unmeasured_importers(&self, touched: &TouchedSymbols) -> Option<SkippedFile> {
-        (self.is_cut && !touched.is_empty()).then(|| SkippedFile {
-            path: OTHER_FILES.to_owned(),
-            reason: format!("over {RELATED_FILES_MAX} files import the changed ones"),
-        })
+    /// Takes the others that are measured besides the `known` files, and the entry for those that are not
+    /// although the change touches symbols that they may see.
+    pub(crate) fn take_others(
+        &mut self,
+        known: &BTreeSet<&RelPath>,
+        touched: &TouchedSymbols,
+    ) -> (BTreeSet<RelPath>, Option<SkippedFile>) {
+        let mut others = std::mem::take(&mut self.others);
+        others.retain(|path| !known.contains(path));
+        let reason = if self.is_unsearched {
+            Some("their imports could not be read in time".to_owned())
+        } else {
+            (others.len() > RELATED_FILES_MAX)
+                .then(|| format!("over {RELATED_FILES_MAX} files import the changed ones"))
+        };
+        let reason = reason.filter(|_| !touched.is_empty());
+        others.truncate(RELATED_FILES_MAX);
+        let left = reason.map(|reason| SkippedFile { path: OTHER_FILES.to_owned(), reason });
+        (others.into_iter().collect(), left)
     }
 }
 
@@ -154,19 +167,16 @@ fn declares_globals(root: &Path, path: &RelPath) -> bool {
         })
 }
 
-/// The files that import a changed one directly or through others, the nearest first, up to one more
-/// than are measured. If the imports cannot be read in time, all files count.
-fn importers(root: &Path, changed: &[RelPath], files: BTreeSet<RelPath>) -> Vec<RelPath> {
-    let files: Vec<RelPath> = files.into_iter().collect();
-    let names = module_names_of(files.iter().chain(changed));
+/// The files that import a changed one directly or through others, the nearest first; `None` if the imports
+/// cannot be read in time. Bounded, because files that are measured anyway are taken out later.
+fn importers(root: &Path, changed: &[RelPath], sources: &[RelPath]) -> Option<Vec<RelPath>> {
+    let names = module_names_of(sources.iter().chain(changed));
     let deadline = Instant::now() + Duration::from_millis(IMPACT_SEARCH_MS_MAX);
-    let imports = files::search_files(root, &files, deadline, &|text| {
+    let imports = files::search_files(root, sources, deadline, &|text| {
         Some(FileImports::from_text(text, &|name| names.contains(name)))
     });
-    if imports.is_truncated {
-        return files;
-    }
-    transitive_importers(changed, &imports.files, RELATED_FILES_MAX + 1)
+    let max = RELATED_FILES_MAX + SESSION_DEPENDENTS_MAX + SESSION_FILES_MAX + 1;
+    (!imports.is_truncated).then(|| transitive_importers(changed, &imports.files, max))
 }
 
 fn language_name<'c>(catalogue: &'c Catalogue, path: &RelPath) -> Option<&'c str> {

@@ -2,7 +2,6 @@
 //! can show to a server. Blocking.
 
 use std::path::Path;
-use std::time::Duration;
 
 use crate::engine::Engine;
 use crate::evidence::work_base::WorkBase;
@@ -32,18 +31,21 @@ impl UnshownFiles {
 }
 
 /// The programs that git ignores and that were written or removed since the base, which has no earlier text of them:
-/// code that a build generates. Removals from before the daemon's start are unknown.
+/// code that a build generates. Removals from before the daemon's start are unknown. Of a commit, only changes
+/// since that start count: the outputs of earlier builds may belong to it.
 pub(crate) fn changed_ignored(engine: &Engine, project: &Project, base: &WorkBase) -> Vec<RelPath> {
-    let Some(since_secs) = base.since_secs() else { return Vec::new() };
-    let since = Duration::from_secs(u64::try_from(since_secs).unwrap_or_default());
-    let gone_since = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
-    let written_since = i128::try_from(since.as_nanos()).unwrap_or(i128::MAX);
+    let Some(base_secs) = base.since_secs() else { return Vec::new() };
+    let mut since_ms = u64::try_from(base_secs).unwrap_or_default().saturating_mul(1_000);
     let (stamps, mut changed) = {
         let mut ledger = engine.ledger();
         let disk = &ledger.root(&project.root).disk;
-        (disk.stamps().unwrap_or_default(), disk.gone_since(gone_since))
+        if base.at_secs().is_none() {
+            since_ms = since_ms.max(disk.first_ms());
+        }
+        (disk.stamps().unwrap_or_default(), disk.gone_since(since_ms))
     };
-    let written = stamps.iter().filter(|(_, stamp)| stamp.is_modified_since(written_since));
+    let nanoseconds = i128::from(since_ms) * 1_000_000;
+    let written = stamps.iter().filter(|(_, stamp)| stamp.is_modified_since(nanoseconds));
     changed.extend(written.map(|(path, _)| path.clone()));
     changed.retain(|path| project.is_program(path));
     // If git's data is unusable, any of them may be ignored.

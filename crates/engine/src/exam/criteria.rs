@@ -206,6 +206,7 @@ pub(crate) async fn run_checks(
         let now = runs.command(command, before).await;
         counts.extend(now.map(|now| (command.name.clone(), next_baseline_counts(before, &now))));
     }
+    runs.add_missing_tests().await;
     let executed = plan.clone();
     let counted = exam.iter().flat_map(|exam| &exam.counts).chain(&counts);
     let counted: BTreeSet<&String> =
@@ -297,6 +298,8 @@ struct CheckRunner<'a> {
     /// See [`BYTECODE_FOLDER`]; `None` if it could not be made.
     bytecode: Option<TempDir>,
     results: CheckResults,
+    /// Indices of the readings whose totals name no test.
+    without_tests: Vec<usize>,
 }
 
 impl<'a> CheckRunner<'a> {
@@ -307,7 +310,8 @@ impl<'a> CheckRunner<'a> {
         deadline: Instant,
     ) -> Self {
         let bytecode = bytecode_folder(&engine.dirs.state);
-        Self { project, caller, deadline, bytecode, results: CheckResults::default() }
+        let (results, without_tests) = (CheckResults::default(), Vec::new());
+        Self { project, caller, deadline, bytecode, results, without_tests }
     }
 
     /// Runs one command of the plan; returns the tests that it counted.
@@ -333,7 +337,8 @@ impl<'a> CheckRunner<'a> {
         let is_first = before.is_none_or(|before| before.run() == 0);
         if is_first && command.is_proposed() && is_without_tests(&run, counts.as_ref()) {
             let run = CommandRun { outcome: CommandOutcome::Passed, ..run };
-            self.push_without_tests(reading(&command.name, run, None)).await;
+            let gap = self.missing_tests().await;
+            self.push(SensorReading { gap, ..reading(&command.name, run, None) }, None, 0);
             return counts;
         }
         let run = without_recipe(&command.argv, without_module(run));
@@ -361,7 +366,10 @@ impl<'a> CheckRunner<'a> {
             Some(counts) if check.is_of_tests || counts.skipped > 0 => {
                 Some(format!("(no test ran: {counts})"))
             }
-            Some(_) if is_first => return self.push_without_tests(reading).await,
+            Some(_) if is_first => {
+                self.without_tests.push(self.results.readings.len());
+                None
+            }
             _ => self.compare(&check, &reading.sensor, counts).await,
         };
         let dirty = doubt.is_some();
@@ -380,18 +388,27 @@ impl<'a> CheckRunner<'a> {
         self.results.readings.push(SensorReading { output, ..reading });
     }
 
-    /// Adds the reading of a command that found no test: it passes in a project without tests; if the
-    /// project has tests, they were not run, which is a gap.
-    async fn push_without_tests(&mut self, clean: SensorReading) {
+    /// The gap of a command that found no test; `None` in a project without tests.
+    async fn missing_tests(&self) -> Option<Gap> {
         let root = self.project.root.clone();
-        let test = measure_blocking(move || first_test_file(&root, &[])).await;
-        let gap = match test {
+        match measure_blocking(move || first_test_file(&root, &[])).await {
             Ok(test) => {
                 test.map(|test| missing_test_command(&test, "this command ran no test").gap)
             }
             Err(gap) => Some(gap),
-        };
-        self.push(SensorReading { gap, ..clean }, None, 0);
+        }
+    }
+
+    /// Adds gaps to the checks whose totals name no test, unless another check ran some.
+    async fn add_missing_tests(&mut self) {
+        let ran_some = |reading: &SensorReading| reading.tests.is_some_and(|it| it.total() > 0);
+        if self.without_tests.is_empty() || self.results.readings.iter().any(ran_some) {
+            return;
+        }
+        let gap = self.missing_tests().await;
+        for index in std::mem::take(&mut self.without_tests) {
+            self.results.readings[index].gap.clone_from(&gap);
+        }
     }
 
     /// Adds the anomalies of a test run as findings; returns one line if the run does not count as

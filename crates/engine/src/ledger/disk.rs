@@ -24,6 +24,8 @@ pub(crate) struct DiskHistory {
     changed_at: BTreeMap<RelPath, u64>,
     /// The epoch in which a file appeared after the first poll.
     created_at: BTreeMap<RelPath, u64>,
+    /// Time of the first poll, in milliseconds since the epoch of Unix.
+    first_ms: u64,
     /// When a poll found that a file was gone, in milliseconds since the epoch of Unix.
     gone_ms: BTreeMap<RelPath, u64>,
     /// The epoch after which all changes are known: that of the first poll, later than that once
@@ -97,6 +99,7 @@ impl DiskHistory {
         self.stamps = now;
         if self.epoch == 0 {
             (self.known_since, self.epoch, self.others_at) = (number, number, number);
+            self.first_ms = at_ms;
         } else {
             self.record_changes(changes, number, at_ms);
         }
@@ -156,6 +159,11 @@ impl DiskHistory {
             self.gone_ms.retain(|_, gone_ms| *gone_ms == at_ms);
             self.known_since = before;
         }
+    }
+
+    /// Time of the first poll, in milliseconds since the epoch of Unix; 0 before it.
+    pub(crate) fn first_ms(&self) -> u64 {
+        self.first_ms
     }
 
     /// Files that polls found gone at or after a time in milliseconds since the epoch of Unix.

@@ -194,13 +194,12 @@ impl WorkDifference {
         let catalogue = &call.project.workspace.catalogue;
         let edited =
             call.engine.ledger().session(&call.input.session_id).edited(&call.project.root);
-        let is_work = |path: &RelPath| {
-            edited.contains(path)
-                || catalogue.language_of(path).is_some_and(|(_, language, _)| !language.auxiliary)
+        let is_code = |path: &RelPath| {
+            catalogue.language_of(path).is_some_and(|(_, language, _)| !language.auxiliary)
         };
-        let mut files = before.work_changed_in(now, &is_work);
+        let mut files = before.work_changed_in(now, &|path| edited.contains(path) || is_code(path));
         files.retain(|path| !outputs.made(now, path));
-        Self { files, moved: before.stamps.moved_in(&before.tree, &now.stamps, &is_work) }
+        Self { files, moved: before.stamps.moved_in(&before.tree, &now.stamps, &is_code) }
     }
 
     fn is_empty(&self) -> bool {

@@ -144,10 +144,9 @@ fn files_of_work(
     }
     unchanged.retain(|path| scope.files.binary_search(path).is_err() && is_in_tree(project, path));
     scope.files.extend(unchanged.iter().cloned());
-    let importers = related.unmeasured_importers(&affected.touched);
     let known: BTreeSet<&RelPath> = scope.files.iter().chain(&outputs).collect();
-    scope.related_programs =
-        related.others.into_iter().filter(|path| !known.contains(path)).collect();
+    let (others, unmeasured_importers) = related.take_others(&known, &affected.touched);
+    scope.related_programs = others;
     scope.dependents = UntouchedDependents { files: unchanged, affected };
     let configuration = std::mem::take(&mut scope.configuration);
     scope.comparison = hidden_search.base.clone().filter(|_| is_compared).map(|base| {
@@ -162,7 +161,7 @@ fn files_of_work(
         let reason = "more of them mention the changed symbols than can be measured".to_owned();
         scope.skipped.push(SkippedFile { path: OTHER_FILES.to_owned(), reason });
     } else if is_compared {
-        scope.skipped.extend(importers);
+        scope.skipped.extend(unmeasured_importers);
     }
     scope.skipped.extend(related.left_out);
     scope

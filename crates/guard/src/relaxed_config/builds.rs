@@ -4,7 +4,6 @@
 use super::cargo_targets::{holds_tests, switched_off};
 use super::{file_name, first_config, hit};
 use serde_json::Value;
-use std::collections::BTreeMap;
 
 use crate::commands::{parse_commands, weakened_commands};
 use crate::settings::{self, SettingsFormat, as_list, as_word};
@@ -310,35 +309,49 @@ fn ignored(before: &str, after: &str) -> BuildRelaxations {
     new.map(|it| (it.clone(), format!("`{it}` is ignored"))).into_iter().collect()
 }
 
-/// A hook that was removed while none was added.
+/// A hook that was removed while none was added, or that runs fewer checks.
 fn precommit(before: &str, after: &str) -> BuildRelaxations {
-    let hooks = |text: &str| -> BTreeMap<String, String> {
-        let value = settings::parse_settings(SettingsFormat::Yaml, text).unwrap_or_default();
-        let repos = value.get("repos").and_then(|it| it.as_array()).cloned().unwrap_or_default();
-        let hooks = repos.iter().filter_map(|repo| repo.get("hooks")?.as_array()).flatten();
-        let named = hooks.filter_map(|hook| {
-            let entry = hook.get("entry").map(as_word).unwrap_or_default();
-            Some((hook.get("id").map(as_word)?, entry))
-        });
-        named.collect()
-    };
-    let (was, is) = (hooks(before), hooks(after));
-    let has_new = is.keys().any(|id| !was.contains_key(id));
-    let lost = was.keys().find(|id| !is.contains_key(*id) && !has_new);
+    let (was, is) = (precommit_hooks(before), precommit_hooks(after));
+    let has = |all: &[PrecommitHook], id: &str| all.iter().any(|hook| hook.id == id);
+    let has_new = is.iter().any(|hook| !has(&was, &hook.id));
+    let lost = was.iter().find(|hook| !has(&is, &hook.id) && !has_new);
     let mut found: BuildRelaxations = lost
-        .map(|id| ("repos".to_owned(), format!("the hook `{id}` was removed")))
+        .map(|hook| ("repos".to_owned(), format!("the hook `{}` was removed", hook.id)))
         .into_iter()
         .collect();
-    for (id, entry) in &was {
-        let now = is.get(id).map(|entry| parse_commands(entry)).unwrap_or_default();
-        let weaker = weakened_commands(&parse_commands(entry), &now).into_iter();
-        if is.contains_key(id) {
-            found.extend(
-                weaker.map(|what| ("entry".to_owned(), format!("the hook `{id}`: {what}"))),
-            );
+    for hook in &was {
+        let mut same = is.iter().filter(|it| it.id == hook.id);
+        let (Some(now), None) = (same.next(), same.next()) else { continue };
+        if hook.command.is_empty() || now.command.is_empty() {
+            continue;
         }
+        let weaker =
+            weakened_commands(&parse_commands(&hook.command), &parse_commands(&now.command));
+        let id = &hook.id;
+        let weaker = weaker.into_iter().map(|what| format!("the hook `{id}`: {what}"));
+        found.extend(weaker.map(|what| ("entry".to_owned(), what)));
     }
     found
+}
+
+struct PrecommitHook {
+    id: String,
+    /// Its entry with its arguments; empty if another repository names the entry.
+    command: String,
+}
+
+fn precommit_hooks(text: &str) -> Vec<PrecommitHook> {
+    let value = settings::parse_settings(SettingsFormat::Yaml, text).unwrap_or_default();
+    let repos = value.get("repos").and_then(|it| it.as_array()).cloned().unwrap_or_default();
+    let hooks = repos.iter().filter_map(|repo| repo.get("hooks")?.as_array()).flatten();
+    let hooks = hooks.filter_map(|hook| {
+        let entry = hook.get("entry").map(as_word).unwrap_or_default();
+        let arguments = hook.get("args").and_then(|it| it.as_array()).into_iter().flatten();
+        let words = arguments.map(as_word).filter(|_| !entry.is_empty());
+        let command = std::iter::once(entry.clone()).chain(words).collect::<Vec<_>>().join(" ");
+        Some(PrecommitHook { id: hook.get("id").map(as_word)?, command })
+    });
+    hooks.collect()
 }
 
 /// Flags of the Rust compiler.

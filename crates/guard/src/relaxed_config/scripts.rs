@@ -20,8 +20,14 @@ pub(super) fn is_script(path: &RelPath) -> bool {
     PACKAGES.contains(&name)
         || MAKEFILES.contains(&name)
         || name == "tox.ini"
-        || path.as_str().starts_with("scripts/")
+        || is_in_scripts(path)
         || is_workflow(path)
+}
+
+/// A script in the folder of scripts, by its name: others may be pictures or archives.
+fn is_in_scripts(path: &RelPath) -> bool {
+    let is_named = path.extension().is_none_or(|it| ["sh", "bash", "zsh", "mk"].contains(&&*it));
+    is_named && path.as_str().starts_with("scripts/")
 }
 
 fn is_workflow(path: &RelPath) -> bool {

@@ -31,7 +31,8 @@ pub(super) fn inspect(
     for number in &suite.pairs.gone {
         let test = &suite.before[*number];
         let is_idle = !test.has_body || test.marks.iter().any(TestMarker::is_skip);
-        if is_idle || test.is_helper || is_repeated(suite, *number) || is_unread(test, files) {
+        let is_there = is_repeated(suite, *number) || is_called_subtest(suite, test);
+        if is_idle || test.is_helper || is_there || is_unread(test, files) {
             continue;
         }
         let is_kept = is_merged(suite, test, &mut merged)
@@ -83,6 +84,15 @@ fn is_unread(test: &TestCase<'_>, files: &ParsedFiles<'_>) -> bool {
         Some(side) => side.has_error && now.contains(test.simple_name()),
         None => change.is_some_and(|file| crate::is_guarded_path(&file.change.path)),
     }
+}
+
+/// True for a function that a Go test ran as a subtest and that tests still mention.
+fn is_called_subtest(suite: &SuiteChange<'_>, test: &TestCase<'_>) -> bool {
+    let is_subtest =
+        test.path.as_str().ends_with("_test.go") && test.name.starts_with(char::is_lowercase);
+    is_subtest
+        && suite.after.iter().any(|it| it.is_helper && it.path == test.path && it.name == test.name)
+        && suite.after.iter().any(|it| !it.is_helper && it.tokens.contains(&test.name.as_str()))
 }
 
 /// True if a duplicate of the test remains.

@@ -59,8 +59,7 @@ pub(super) fn go_fault(facts: &FaultFacts, found: &[Finding]) -> Option<ProjectF
         one.code == "BrokenImport"
             && is_foreign
             && !one.message.contains("use of internal package")
-            && !facts.local_modules.iter().any(|module| is_below(import, module))
-            && (!has_module || is_required(manifest, import))
+            && (!has_module || is_downloaded(facts, manifest, import))
     });
     if foreign.is_empty() {
         return None;
@@ -145,11 +144,14 @@ fn unquoted(name: &str) -> &str {
     name.trim_matches(['"', '`'])
 }
 
-fn is_required(manifest: &str, import: &str) -> bool {
+/// True if the import is of a required module and of no local one. Of nested modules the inner one counts.
+fn is_downloaded(facts: &FaultFacts, manifest: &str, import: &str) -> bool {
     let required = manifest
         .lines()
         .filter_map(|line| line.trim().trim_start_matches("require ").split_whitespace().next());
-    required.filter(|module| module.contains('.')).any(|module| is_below(import, module))
+    let required = required.filter(|module| module.contains('.') && is_below(import, module));
+    let local = facts.local_modules.iter().filter(|module| is_below(import, module));
+    required.map(str::len).max() > local.map(String::len).max()
 }
 
 /// True if an import path is that of a module or of a package in it.

@@ -237,6 +237,8 @@ fn go_without_a_module_or_a_toolchain() {
     check("go", "", &required, found, &["UnusedVar"], "modules of go.mod are not downloaded");
     let local = FaultFacts { local_modules: names(&["github.com/x"]), ..required.clone() };
     check("go", "", &local, found, &["BrokenImport", "UnusedVar"], "");
+    let inner = FaultFacts { local_modules: names(&["github.com"]), ..required.clone() };
+    check("go", "", &inner, found, &["UnusedVar"], "modules of go.mod are not downloaded");
     let internal =
         ("BrokenImport", "could not import github.com/x/y (invalid use of internal package y)");
     check("go", "", &required, &[internal], &["BrokenImport"], "");

@@ -55,9 +55,13 @@ fn is_test(name: &str) -> bool {
 
 /// The names of the functions that tests of this file run: `t.Run("small", testSmall)`.
 fn subtests<'t>(side: &SourceSide<'t>) -> BTreeSet<&'t str> {
+    let is_in_test = |node: SyntaxNode<'_>| {
+        let mut functions = node.ancestors().filter(|it| it.kind() == "function_declaration");
+        functions.any(|it| it.field("name").is_some_and(|name| is_test(name.text())))
+    };
     let calls = side.root.descendants().into_iter().filter(|node| {
         let function = node.field("function").map_or("", SyntaxNode::text);
-        node.kind() == "call_expression" && function.ends_with(".Run")
+        node.kind() == "call_expression" && function.ends_with(".Run") && is_in_test(*node)
     });
     let arguments = calls.filter_map(|call| call.field("arguments"));
     let functions = arguments.filter_map(|all| all.named_children().into_iter().nth(1));

@@ -103,7 +103,7 @@ fn build_tools_answer_for_compiled_languages_and_wrappers_come_first() {
         &[
             "build_success: go build ./...",
             "lint_clean: go vet ./...",
-            "test_pass: go test -v ./...",
+            "test_pass: go test ./...",
             "type_check: go vet ./...",
         ],
     );
@@ -204,7 +204,7 @@ fn folders_below_count_when_the_root_suggests_nothing() {
         &[
             "build_success: go build ./... (in api)",
             "lint_clean: go vet ./... (in api)",
-            "test_pass: go test -v ./... (in api)",
+            "test_pass: go test ./... (in api)",
             "test_pass: npm test (in web)",
             "type_check: go vet ./... (in api)",
         ],
