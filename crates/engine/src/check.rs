@@ -44,7 +44,7 @@ pub(crate) async fn handle(
         Ok(baselines) => baselines,
         Err(reply) => return reply,
     };
-    // Generated code counts as of now.
+    // Changes of generated code that git ignores are known from the last poll.
     sync_disk(engine, &project).await;
     let found = {
         let (engine, project) = (Arc::clone(engine), project.clone());

@@ -81,7 +81,7 @@ pub(super) fn relaxed_hits(input: &GuardInput<'_>, files: &ParsedFiles<'_>) -> V
     hits
 }
 
-/// True if a file is the configuration of a known tool.
+/// True if a file configures a known tool, runs checks or describes a build.
 pub(super) fn is_tool_config(path: &RelPath) -> bool {
     HOMES.iter().any(|home| is_named(path, home.file))
         || scripts::is_script(path)

@@ -129,7 +129,7 @@ async fn impact_context(call: &HookCall<'_>, unseen: &UnseenFiles) -> ImpactCont
     let (engine, project) = (Arc::clone(call.engine), call.project.clone());
     let (fresh, gone) = (unseen.to_measure.clone(), unseen.deleted.clone());
     let created = unseen.created.clone();
-    // A command of git that moved HEAD also wrote the files.
+    // If git moved HEAD, the new one already holds the present texts.
     let head = unseen.old_head.clone().unwrap_or_else(|| "HEAD".to_owned());
     let counted_only: Vec<RelPath> = unseen
         .changed

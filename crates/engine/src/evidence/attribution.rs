@@ -129,7 +129,7 @@ pub(crate) async fn attribute_findings(
             && comparison.configuration.is_empty()
             && let Some(gap) = result.gap.as_mut().filter(|gap| is_kept_out_by_itself(gap))
         {
-            // The project does not want it checked here, before and after the change.
+            // Its own name or text excludes it, before the change as after it.
             gap.cause = Cause::SwitchedOff;
         }
         exclude_older(result, &rule.doubt(), threshold, &mut excluded);

@@ -131,8 +131,8 @@ impl RelatedSources {
         Self { configured: BTreeSet::new(), others, is_unsearched, left_out }
     }
 
-    /// Takes the others that are measured besides the `known` files, and the entry for those that are not
-    /// although the change touches symbols that they may see.
+    /// Takes the others to be measured in addition to the `known` files, and the entry for those that are left
+    /// out although the change touches symbols that they may see.
     pub(crate) fn take_others(
         &mut self,
         known: &BTreeSet<&RelPath>,

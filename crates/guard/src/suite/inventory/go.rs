@@ -68,7 +68,8 @@ fn subtests<'t>(side: &SourceSide<'t>) -> BTreeSet<&'t str> {
     functions.filter(|node| node.kind() == "identifier").map(SyntaxNode::text).collect()
 }
 
-/// True for a function with the signature of a test. One named `Testadd` is run by nothing but other tests.
+/// True for a function with the signature of a test, which need not have the name of one: `go test` does not run
+/// `Testadd`.
 fn takes_test_alone(node: SyntaxNode<'_>) -> bool {
     let parameters = node.field("parameters").map_or("", SyntaxNode::text);
     let is_alone = parameters.ends_with("*testing.T)") && !parameters.contains(',');
