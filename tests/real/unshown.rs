@@ -89,6 +89,21 @@ fn generated_code_that_git_ignores_in_an_unchanged_file() {
     generated_code("other.py");
 }
 
+/// The error was measured once, before another program repaired the code.
+#[test]
+fn generated_code_that_is_broken_again() {
+    let sandbox = project();
+    sandbox.write(".gitignore", "gen/\n");
+    sandbox.write("gen/lib.py", "");
+    sandbox.write("app.py", &USER.replace("lib", "gen.lib"));
+    sandbox.commit();
+    assert_eq!(sandbox.run(&["check", "--all"]).code, 1);
+    sandbox.write("gen/lib.py", GOOD);
+    started(&sandbox);
+    sandbox.tool_write("gen/lib.py", &GOOD.replace("half", "halved"));
+    is_not_taken_for_older(&sandbox);
+}
+
 #[test]
 fn a_link_to_another_folder() {
     let sandbox = project();

@@ -437,13 +437,15 @@ impl AttributionRule<'_> {
             edited.concerns_finding(finding, text) || self.touched.concerns_finding(finding, text)
         })
         .findings;
-        // The session's findings begin with its first hook, which may follow the change; so they decide only
-        // about findings that neither lines nor names attribute to the change.
+        // What the session saw begins with its first hook, which may follow the change; so it decides only
+        // about findings that neither lines nor names attribute to the change. Files that git ignores have
+        // earlier texts in the session alone.
+        let affected = &self.dependents.affected;
         for finding in findings.iter_mut().filter(|it| it.state == FindingState::Unknown) {
-            match self.dependents.affected.was_present_before(finding) {
-                Some(true) => finding.state = FindingState::Existing,
-                Some(false) => finding.state = FindingState::Introduced,
-                None => {}
+            if affected.was_absent_before(finding)
+                || affected.touched.concerns_finding(finding, text)
+            {
+                finding.state = FindingState::Introduced;
             }
         }
         findings

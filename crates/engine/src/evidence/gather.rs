@@ -54,13 +54,12 @@ pub(crate) struct UntouchedDependents {
 
 impl UntouchedDependents {
     /// True if a finding is older than the edit: neither it nor its line mentions a touched symbol, and it is
-    /// not known to have been absent before. Its presence before proves nothing, because the session's
-    /// findings begin with its first hook, which may follow the change. Findings of the scan depend on their
-    /// own file only, so they are always older.
+    /// not known to have been absent before. Findings of the scan depend on their own file only, so they are
+    /// always older.
     fn is_older(&self, kind: SensorKind, finding: &Finding, text: &str) -> bool {
         kind == SensorKind::Scan
             || !self.affected.touched.concerns_finding(finding, text)
-                && self.affected.was_present_before(finding) != Some(false)
+                && !self.affected.was_absent_before(finding)
     }
 
     /// Removes the older findings, and returns how many of them reach the threshold.

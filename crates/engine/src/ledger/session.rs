@@ -140,18 +140,19 @@ pub(crate) struct AffectedFiles {
 }
 
 impl AffectedFiles {
-    /// True if a finding is older than the session's edits; `None` if the file had not been measured. In the
-    /// same bytes places are compared, because fingerprints distinguish equal errors of one text by their
-    /// order alone.
-    pub(crate) fn was_present_before(&self, now: &Finding) -> Option<bool> {
-        let earlier = self.files.get(&now.path)?.as_ref()?;
-        Some(earlier.iter().any(|old| {
+    /// True if the last measurement before the session's edits did not have this finding. Its presence would
+    /// prove nothing: another change may have followed that measurement, and removed the finding. In the same
+    /// bytes places are compared, because fingerprints distinguish equal errors of one text by their order
+    /// alone.
+    pub(crate) fn was_absent_before(&self, now: &Finding) -> bool {
+        let Some(Some(earlier)) = self.files.get(&now.path) else { return false };
+        !earlier.iter().any(|old| {
             if old.content_hash != now.content_hash {
                 return old.id == now.id;
             }
             let is_same_place = old.sensor == now.sensor && old.range == now.range;
             is_same_place && old.code == now.code && old.message == now.message
-        }))
+        })
     }
 }
 
