@@ -60,6 +60,31 @@ fn a_check_of_named_paths_is_about_these_only() {
     let sandbox = merging();
     let checked = sandbox.run(&["check", "app.py", "--json"]);
     assert_eq!(checked.json()["verdict"], "clean", "{checked:#?}");
-    let all = sandbox.run(&["check", "--all", "--json"]);
-    assert_eq!(all.json()["verdict"], "dirty", "{all:#?}");
+    for paths in ["notes.md", "--all"] {
+        let checked = sandbox.run(&["check", paths, "--json"]);
+        assert_eq!(checked.json()["verdict"], "dirty", "{checked:#?}");
+    }
+}
+
+#[test]
+fn a_loop_that_is_limited_to_paths_is_not_held_by_others() {
+    let sandbox = merging();
+    assert_eq!(sandbox.run(&["loop", "cancel"]).code, 0);
+    let mut input = sandbox.payload("UserPromptExpansion");
+    input["command_name"] = "moai-ralph:moai-fix".into();
+    input["command_args"] = "only app.py".into();
+    let output = sandbox.hook("user-prompt-expansion", &input);
+    assert_eq!(output.code, 0, "{output:#?}");
+    let stopped = stop(&sandbox);
+    assert!(!stopped.stdout.contains("notes.md"), "{stopped:#?}");
+}
+
+/// Nothing lists the changed files here, so nothing else would say so.
+#[test]
+fn conflicts_are_unmeasured_if_the_index_cannot_be_read() {
+    let sandbox = merging();
+    sandbox.write(".git/index", "damaged");
+    let checked = sandbox.run(&["check", "--all", "--json"]);
+    assert_eq!((checked.code, &checked.json()["verdict"]), (4, &json!("unmeasured")));
+    assert!(checked.stdout.contains("merge conflicts"), "{checked:#?}");
 }

@@ -74,6 +74,25 @@ impl RelPath {
         self.0.match_indices('/').map(|(end, _)| &self.0[..end])
     }
 
+    /// The last component.
+    #[must_use]
+    pub fn file_name(&self) -> &str {
+        self.0.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// The folder that contains it; empty for the root.
+    #[must_use]
+    pub fn folder(&self) -> &str {
+        self.0.rsplit_once('/').map_or("", |(folder, _)| folder)
+    }
+
+    /// True if it is this file, or below this folder.
+    #[must_use]
+    pub fn is_in(&self, file_or_folder: &str) -> bool {
+        let rest = self.0.strip_prefix(file_or_folder);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+
     /// The extension in lower case, without the dot.
     #[must_use]
     pub fn extension(&self) -> Option<String> {
@@ -179,6 +198,14 @@ mod tests {
 
     fn below(root: &str, path: &str) -> Option<String> {
         RelPath::below(Path::new(root), Path::new(path)).map(|path| path.to_string())
+    }
+
+    #[test]
+    fn a_path_is_in_its_folders_and_not_in_names_that_begin_like_them() {
+        let path = RelPath::parse(".claude/memory-leak.py").expect("relative");
+        assert_eq!((path.folder(), path.file_name()), (".claude", "memory-leak.py"));
+        assert!(path.is_in(".claude") && path.is_in(path.as_str()));
+        assert!(!path.is_in(".claude/memory") && !path.is_in("memory-leak.py"));
     }
 
     #[test]

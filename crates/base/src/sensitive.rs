@@ -21,7 +21,7 @@ const DATA: [&str; 9] = ["", "cfg", "conf", "ini", "json", "properties", "toml",
 /// data files called `credentials` or `secrets`.
 #[must_use]
 pub fn is_sensitive(path: &RelPath) -> bool {
-    let name = path.as_str().rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+    let name = path.file_name().to_ascii_lowercase();
     let (stem, extension) = name.rsplit_once('.').unwrap_or((&name, ""));
     let is_env = name == ".env" || name.starts_with(".env.");
     // Sample files have no real secrets.

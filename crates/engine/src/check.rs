@@ -52,7 +52,14 @@ pub(crate) async fn handle(
         run_blocking(move || find_check_files(&engine, &project, &caller, &check)).await
     };
     let CheckFileSet {
-        files, skipped, mut note, may_be_empty, dependents, comparison, others, ..
+        files,
+        mut skipped,
+        mut note,
+        may_be_empty,
+        dependents,
+        comparison,
+        others,
+        ..
     } = match found {
         Some(Ok(found)) => found,
         Some(Err(error)) => {
@@ -70,6 +77,11 @@ pub(crate) async fn handle(
         baselines,
         is_tool: caller.is_tool(),
     };
+    let starts = check.paths.iter().map(|path| project.resolve_path(caller, path)).collect();
+    let conflicts = merge_conflicts(&project, starts).await.unwrap_or_else(|unread| {
+        skipped.push(unread);
+        Vec::new()
+    });
     let request = MeasureRequest {
         files,
         skipped,
@@ -79,11 +91,7 @@ pub(crate) async fn handle(
         deadline: started_at + Duration::from_secs(check.timeout_secs),
         dependents,
         comparison,
-        conflicts: if check.paths.is_empty() {
-            merge_conflicts(&project).await
-        } else {
-            Vec::new()
-        },
+        conflicts,
     };
     let evidence = gather_evidence(engine, &project, request.clone()).await;
     let evidence = gather_others(engine, &project, request, others, evidence).await;

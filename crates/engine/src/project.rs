@@ -209,7 +209,7 @@ impl Project {
 
     /// True if servers of the catalogue read their configuration from a file of this name.
     pub(crate) fn is_configuration(&self, path: &RelPath) -> bool {
-        let name = path.as_str().rsplit('/').next().unwrap_or_default();
+        let name = path.file_name();
         self.workspace.catalogue.is_hidden_configuration(name)
     }
 
@@ -244,7 +244,7 @@ impl Project {
     /// True if a change of this file on disk can change the results of a language server or of the scan of any
     /// session: a server that this one lacks may be on the PATH of another.
     pub(crate) fn is_watched(&self, path: &RelPath) -> bool {
-        let name = path.as_str().rsplit('/').next().unwrap_or_default();
+        let name = path.file_name();
         let catalogue = &self.watched_catalogue;
         if name.starts_with('.') {
             return catalogue.is_hidden_configuration(name);

@@ -31,7 +31,7 @@ use crate::loops::loop_files::IterationSummary;
 use crate::loops::session_loop::last_loop_of_session;
 use crate::loops::session_usage;
 use crate::loops::session_usage::SessionUsage;
-use crate::pipeline::pipeline_of_loop::pipeline_of_loop;
+use crate::pipeline::pipeline_of_loop::load_pipeline_of_loop;
 use crate::pipeline::pipeline_stop;
 use crate::pipeline::pipeline_stop::{MeasuredPlan, PlanNotices};
 use crate::pipeline::todo_worktrees::answer_stop;
@@ -52,7 +52,6 @@ use moai_loops::judge::judge_report::JudgeReport;
 use moai_loops::state::{LoopState, Status};
 use moai_loops::step::{StopAdmission, StopDecision, StopInput, StopOutcome, admit_stop};
 use moai_pipeline::gate::ReviewReading;
-use moai_pipeline::state::PipelineState;
 use moai_protocol::hook::{HookEvent, HookOutput};
 use moai_protocol::hosts::HeldTurn;
 use moai_report::judging::JudgementContext;
@@ -191,10 +190,7 @@ impl StopRun<'_> {
     async fn reload(&self, id: &str) -> Result<LoopState, HookOutput> {
         match self.find_loop(id).await {
             Ok(state) => self.admit(state).await,
-            Err(error) => {
-                tracing::warn!(%error, id, "the loop could not be loaded again");
-                Err(HookOutput::Notice(notice::no_store(&error.to_string())))
-            }
+            Err(error) => Err(undecided(id, &error)),
         }
     }
 
@@ -220,28 +216,31 @@ impl StopRun<'_> {
         }
     }
 
-    /// The pipeline of the loop, if its plan is not approved yet.
-    async fn unapproved_pipeline(&self, state: &LoopState) -> Option<PipelineState> {
-        let call = self.call;
-        let found = pipeline_of_loop(call.engine, &call.project, state).await;
-        found.filter(PipelineState::needs_approval)
-    }
-
     /// Measures, decides and saves; tries again if the loop was changed meanwhile and still runs.
     async fn decide(&self, mut state: LoopState) -> HookOutput {
         let call = self.call;
         for _ in 0..STOP_TRIES_MAX {
             let session = &call.input.session_id;
             let last_measurement = call.engine.ledger().session(session).pending_reports.last();
-            if let Some(pipeline) = self.unapproved_pipeline(&state).await {
-                return pipeline_stop::review_plan(call.engine, &call.project, &pipeline).await;
-            }
             let deadline = self.schedule.deadline;
-            if let Some(output) = Box::pin(answer_stop(call, &state, deadline)).await {
-                return output;
+            match load_pipeline_of_loop(call.engine, &call.project, &state).await {
+                Ok(Some(pipeline)) if pipeline.needs_approval() => {
+                    return pipeline_stop::review_plan(call.engine, &call.project, &pipeline).await;
+                }
+                Ok(Some(pipeline)) => {
+                    let answer = Box::pin(answer_stop(call, &state, pipeline, deadline)).await;
+                    if let Some(output) = answer {
+                        return output;
+                    }
+                }
+                Ok(None) => {}
+                Err(error) => return undecided(&state.id, &error),
             }
             let evidence = evidence::collect_stop_evidence(call, &state, self.schedule).await;
-            let plan = pipeline_stop::measure_plan(call, &state, &evidence, deadline).await;
+            let plan = match pipeline_stop::measure_plan(call, &state, &evidence, deadline).await {
+                Ok(plan) => plan,
+                Err(error) => return undecided(&state.id, &error),
+            };
             let mut decided = state.clone();
             if plan.as_ref().is_some_and(|plan| plan.begins_anew) {
                 decided.counted_from = decided.iteration;
@@ -290,12 +289,19 @@ impl StopRun<'_> {
                 Ok(Some(now)) if admit_stop(Some(&now), &self.input) == StopAdmission::Measure => {
                     now
                 }
-                _ => return HookOutput::Silent,
+                Ok(_) => return HookOutput::Silent,
+                Err(error) => return undecided(&state.id, &error),
             };
         }
         tracing::warn!(id = state.id, "a stop was overtaken too often");
         HookOutput::Notice(notice::overtaken(&state.id))
     }
+}
+
+/// The answer to a Stop whose loop or pipeline cannot be read: the loop stays as it is.
+fn undecided(id: &str, error: &StoreError) -> HookOutput {
+    tracing::warn!(%error, id, "the loop or its pipeline could not be loaded");
+    HookOutput::Notice(notice::undecided(&error.to_string()))
 }
 
 /// The session's active loop, else its last one. An active loop of another project switches the call

@@ -10,7 +10,7 @@ use moai_base::path::RelPath;
 
 /// Paths where tests of this file, or the manifest they run by, may be.
 pub(super) fn tests_of(path: &RelPath) -> Vec<RelPath> {
-    let (folder, name) = path.as_str().rsplit_once('/').unwrap_or(("", path.as_str()));
+    let (folder, name) = (path.folder(), path.file_name());
     let Some((stem, end)) = name.rsplit_once('.') else { return Vec::new() };
     // Test folders often mirror the tree below the source folder.
     let inner = folder.split_once('/').map_or("", |(_, inner)| inner);

@@ -480,7 +480,7 @@ fn decides(object: &str, name: &str) -> bool {
 
 /// True if Python code is run by the test runner and not by a program that a test starts.
 fn is_of_test(side: &SourceSide<'_>, node: SyntaxNode<'_>) -> bool {
-    let file = side.path.as_str().rsplit('/').next().unwrap_or_default();
+    let file = side.path.file_name();
     let Some(function) = side.function_at(node) else {
         return file.starts_with("test_") || file == "conftest.py";
     };

@@ -106,7 +106,7 @@ fn foreign_edit(change: &SourceChange, input: &GuardInput<'_>) -> Option<String>
 }
 
 fn name(change: &SourceChange) -> &str {
-    change.path.as_str().rsplit('/').next().unwrap_or_default()
+    change.path.file_name()
 }
 
 fn fits(name: &str, pattern: &str) -> bool {

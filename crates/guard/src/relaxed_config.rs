@@ -107,7 +107,7 @@ pub(super) fn unreadable_configs(changes: &[SourceChange]) -> Vec<(RelPath, Gap)
 }
 
 fn slot(reading: &ToolConfig) -> (&'static str, String) {
-    let folder = reading.path.as_str().rsplit_once('/').map_or("", |(folder, _)| folder);
+    let folder = reading.path.folder();
     // TypeScript configurations next to each other apply to different files.
     let own = if reading.tool.name == tools::TSC.name { reading.path.as_str() } else { folder };
     (reading.tool.name, own.to_owned())
@@ -122,7 +122,7 @@ fn readings(
 ) -> Vec<ToolConfig> {
     let Some(text) = text else { return Vec::new() };
     let mut found = Vec::new();
-    let name = file_name(path);
+    let name = path.file_name();
     if let Some((_, tool)) = CODE_HOMES.iter().find(|(start, _)| name.starts_with(start)) {
         let value = side.map(|side| literals::exported_config(side.root));
         found.extend(value.map(|value| (*tool, value, true)));
@@ -140,12 +140,8 @@ fn readings(
         .collect()
 }
 
-fn file_name(path: &RelPath) -> &str {
-    path.as_str().rsplit('/').next().unwrap_or_default()
-}
-
 fn is_named(path: &RelPath, name: &str) -> bool {
-    let own = file_name(path);
+    let own = path.file_name();
     match name.split_once('*') {
         Some((start, end)) => own.starts_with(start) && own.ends_with(end),
         None => own == name,

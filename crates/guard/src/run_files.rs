@@ -207,7 +207,7 @@ pub fn is_examiner(path: &RelPath) -> bool {
         }
         is_in_work |= WORK_FOLDERS.contains(&name);
     }
-    let name = path.as_str().rsplit('/').next().unwrap_or_default();
+    let name = path.file_name();
     !is_in_work && has_checker_word(name)
 }
 

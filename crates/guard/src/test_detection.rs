@@ -87,7 +87,7 @@ fn may_be_fine(node: SyntaxNode<'_>) -> bool {
 
 /// True if a file configures tools, judged by its name.
 fn is_configuration(path: &RelPath) -> bool {
-    let name = path.as_str().rsplit('/').next().unwrap_or_default();
+    let name = path.file_name();
     let is_folder = path.as_str().split('/').any(|part| {
         matches!(
             part,

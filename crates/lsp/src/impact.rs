@@ -222,12 +222,12 @@ pub struct FileMentions {
 /// only importers and neighbours are kept.
 #[must_use]
 pub fn rank_by_impact(edited: &[RelPath], mut found: Vec<(RelPath, FileMentions)>) -> Vec<RelPath> {
-    let folders: HashSet<&str> = edited.iter().map(parent_folder).collect();
+    let folders: HashSet<&str> = edited.iter().map(RelPath::folder).collect();
     if found.len() > IMPACT_COMMON_FILES_MAX {
-        found.retain(|(path, mentions)| mentions.imports || folders.contains(parent_folder(path)));
+        found.retain(|(path, mentions)| mentions.imports || folders.contains(path.folder()));
     }
     found.sort_by_cached_key(|(path, mentions)| {
-        let is_near = folders.contains(parent_folder(path));
+        let is_near = folders.contains(path.folder());
         let rank = (Reverse(mentions.imports), Reverse(is_near), Reverse(mentions.count));
         (rank, path.clone())
     });
@@ -239,16 +239,12 @@ fn is_module(path: &RelPath, text: Option<&str>) -> bool {
     !is_declaration_file(path) || text.is_some_and(is_typescript_module)
 }
 
-fn parent_folder(path: &RelPath) -> &str {
-    path.as_str().rsplit_once('/').map_or("", |(folder, _)| folder)
-}
-
 /// The names by which importers may refer to a file's module: its stem, and its folder where the
 /// file represents it (`__init__.py`, `index.ts`, `mod.rs`) or packages are folders (Go).
 fn module_names(path: &RelPath) -> BTreeSet<String> {
-    let name = path.as_str().rsplit('/').next().unwrap_or_default();
+    let name = path.file_name();
     let stem = name.split('.').next().unwrap_or_default();
-    let parent = parent_folder(path).rsplit('/').next().unwrap_or_default();
+    let parent = path.folder().rsplit('/').next().unwrap_or_default();
     let is_folder = matches!(stem, "__init__" | "index" | "mod" | "lib");
     let is_package = path.extension().as_deref() == Some("go");
     let named = [(!is_folder).then_some(stem), (is_folder || is_package).then_some(parent)];

@@ -419,7 +419,7 @@ impl Catalogue {
     /// extension.
     #[must_use]
     pub fn language_of(&self, path: &RelPath) -> Option<(&str, &LanguageSpec, &str)> {
-        let name = path.as_str().rsplit('/').next().unwrap_or_default();
+        let name = path.file_name();
         let extension = path.extension();
         let by_name = self.languages.iter().find_map(|(id, language)| {
             let (_, lsp_id) =

@@ -2,6 +2,8 @@
 
 use serde_json::json;
 
+use crate::loops::escapes::database;
+
 use super::{
     GOAL, PLAN, approve, approved, begun, notice, pipeline, plan_path, status, stop, stop_output,
 };
@@ -242,4 +244,16 @@ fn a_deleted_plan_is_written_again_as_it_was_approved() {
     sandbox.write("two.txt", "two\n");
     assert_eq!(stop(&sandbox), None);
     assert_eq!(status(&sandbox)["outcome"], "completed");
+}
+
+#[test]
+fn a_pipeline_that_cannot_be_read_does_not_let_its_loop_complete() {
+    let sandbox = approved(PLAN);
+    sandbox.write("one.txt", "one\n");
+    let store = rusqlite::Connection::open(database(&sandbox)).expect("a database");
+    store.execute("UPDATE pipelines SET state = '{}'", []).expect("it is not locked for long");
+    let answer = stop_output(&sandbox);
+    assert!(notice(&answer).contains("this Stop could not be decided"), "{answer}");
+    let held = sandbox.run(&["loop", "status", "--json"]).json();
+    assert_eq!(held["status"], "running", "{held}");
 }

@@ -91,8 +91,7 @@ impl RelatedSources {
     pub(crate) fn find(project: &Project, changed: &[RelPath], configuration: &[RelPath]) -> Self {
         let catalogue = &project.workspace.catalogue;
         let languages = catalogue.languages_that_see(changed.iter());
-        let names: BTreeSet<&str> =
-            configuration.iter().filter_map(|file| file.as_str().rsplit('/').next()).collect();
+        let names: BTreeSet<&str> = configuration.iter().map(RelPath::file_name).collect();
         let is_configured = |path: &RelPath| {
             let language = language_name(catalogue, path).unwrap_or_default();
             names.iter().any(|name| catalogue.is_configured_by(language, name))

@@ -365,7 +365,7 @@ fn is_repackaged(project: &Project, earlier: &Snapshot) -> bool {
 
 /// True if the server reads its configuration from a file.
 fn is_configuration(choice: &ResolvedServer, path: &RelPath) -> bool {
-    let name = path.as_str().rsplit('/').next().unwrap_or_default();
+    let name = path.file_name();
     choice.spec.root_markers.iter().chain(&choice.spec.restart_on).any(|file| file == name)
 }
 

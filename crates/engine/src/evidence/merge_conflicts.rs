@@ -1,17 +1,17 @@
-//! Files with a merge conflict that is not resolved: no sensor needs to know their language, and git commits nothing
-//! until they are.
+//! Unresolved merge conflicts, in files of any language.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::engine::run_blocking;
+use crate::engine::{panic_gap, run_blocking};
 use crate::evidence::snapshot_measurement::SensorResult;
 use crate::project::Project;
-use moai_base::evidence::SensorKind;
+use moai_base::evidence::{SensorKind, SkippedFile};
 use moai_base::finding::{Finding, FindingPlace, Severity};
 use moai_base::hash::ContentHash;
 use moai_base::path::RelPath;
 use moai_base::text::{Position, TextRange};
+use moai_host::git::GitError;
 use moai_host::{files, git};
 
 /// The sensor of these findings.
@@ -19,15 +19,26 @@ const SENSOR: &str = "git";
 /// The line with which git begins a conflict.
 const CONFLICT_START: &str = "<<<<<<< ";
 
-/// One result with an error for each file below the root that git's index lists as unmerged. None if git's data cannot be
-/// read: a caller that lists the changed files reports that.
-pub(crate) async fn merge_conflicts(project: &Project) -> Vec<SensorResult> {
+/// One result with an error for each file that git's index lists as unmerged, below the root or, if there are
+/// `starts`, at or below one of these. If git's data cannot be read, an entry that says so.
+pub(crate) async fn merge_conflicts(
+    project: &Project,
+    starts: Vec<PathBuf>,
+) -> Result<Vec<SensorResult>, SkippedFile> {
     let root = project.root.clone();
     let found = run_blocking(move || {
-        let unmerged = git::unmerged_files(&root).unwrap_or_default();
-        unmerged.into_iter().map(|path| conflict(&root, path)).collect()
+        let mut unmerged = git::unmerged_files(&root)?;
+        unmerged.retain(|path| {
+            let file = path.under(&root);
+            starts.is_empty() || starts.iter().any(|start| file.starts_with(start))
+        });
+        Ok(unmerged.into_iter().map(|path| conflict(&root, path)).collect())
     });
-    found.await.unwrap_or_default()
+    let skipped = |reason| SkippedFile { path: "merge conflicts".to_owned(), reason };
+    match found.await {
+        Some(found) => found.map_err(|error: GitError| skipped(error.to_string())),
+        None => Err(skipped(panic_gap().detail)),
+    }
 }
 
 fn conflict(root: &Path, path: RelPath) -> SensorResult {

@@ -161,7 +161,7 @@ fn is_own(path: &RelPath) -> bool {
 }
 
 fn withheld(path: &RelPath) -> Option<&'static str> {
-    let name = path.as_str().rsplit('/').next().unwrap_or_default();
+    let name = path.file_name();
     if is_sensitive(path) {
         return Some("files of this name usually hold secrets");
     }

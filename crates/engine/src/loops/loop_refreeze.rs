@@ -105,6 +105,10 @@ async fn refreeze(
     exam::freeze_exam(engine, project, &state.charter())
         .await
         .map_err(|error| error.to_string())?;
+    if let Some(session) = &state.session_id {
+        // They may have passed with other commands of the same names.
+        engine.ledger().session(session).passed_checks = None;
+    }
     let allowed = authorship::allow_foreign_findings(engine, project, &state.charter()).await?;
     override_log::record_override(engine, project, &state.id, CheckOverride::Refrozen(accepted))
         .await?;

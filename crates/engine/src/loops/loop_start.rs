@@ -25,6 +25,7 @@ use crate::restore::checkpoints;
 use moai_base::limits::START_CHECKPOINT_MS_MAX;
 use moai_base::verdict::Gap;
 use moai_host::git::{self, branches};
+use moai_host::store::StoreError;
 use moai_host::store::loops::LoopQuery;
 use moai_loops::control;
 use moai_loops::criteria::{AUTOCHECKS, CheckCriterion, CheckScope};
@@ -50,11 +51,13 @@ pub(crate) async fn handle(
     };
     let (json, call) = (request.json, request.call.clone());
     let session = request.session.clone().or_else(|| session_of_tool(engine, caller));
-    let continues = if person::is_agent(engine, caller) || caller.is_tool() {
-        escaped_loop(engine, &project, session.clone()).await
-    } else {
-        None
-    };
+    let mut continues = None;
+    if person::is_agent(engine, caller) || caller.is_tool() {
+        continues = match escaped_loop(engine, &project, session.clone()).await {
+            Ok(escaped) => escaped,
+            Err(error) => return CommandReply::failure(REFUSED, &format!("moai-ralph: {error}")),
+        };
+    }
     let LoopStartRequest { prompt, options, .. } = request;
     let request = LoopRequest { prompt, options, continues, ..LoopRequest::default() };
     match start_loop(engine, &project, request, session.as_deref(), &call).await {
@@ -82,17 +85,17 @@ async fn escaped_loop(
     engine: &Engine,
     project: &Project,
     session: Option<String>,
-) -> Option<String> {
+) -> Result<Option<String>, StoreError> {
     let find = async |query| {
-        let found = engine.store.find_loop(&project.key, &project.root, query).await.ok().flatten();
-        found.filter(|state| state.branch.is_none())
+        let found = engine.store.find_loop(&project.key, &project.root, query).await?;
+        Ok::<_, StoreError>(found.filter(|state| state.branch.is_none()))
     };
-    let own = find(session.map_or(LoopQuery::Latest, LoopQuery::LatestOf)).await;
+    let own = find(session.map_or(LoopQuery::Latest, LoopQuery::LatestOf)).await?;
     let escaped = match own.filter(control::is_left_by_agent) {
         Some(own) => Some(own),
-        None => find(LoopQuery::Latest).await.filter(|state| state.status == Status::Gaming),
+        None => find(LoopQuery::Latest).await?.filter(|state| state.status == Status::Gaming),
     };
-    escaped.map(|state| state.id)
+    Ok(escaped.map(|state| state.id))
 }
 
 /// Outcome of a start.
@@ -165,7 +168,8 @@ pub(crate) async fn start_loop(
     }
     if let Some(earlier) = state.continues.clone().map(LoopQuery::Id) {
         let found = engine.store.find_loop(&project.key, &project.root, earlier).await;
-        state.base = found.ok().flatten().map_or(state.base, |earlier| earlier.base);
+        let found = found.map_err(|error| error.to_string())?;
+        state.base = found.map_or(state.base, |earlier| earlier.base);
     }
     let answer = StopAnswer { call: call.to_owned(), ..StopAnswer::default() };
     state.answer = Some(answer).filter(|_| !call.is_empty());

@@ -13,6 +13,7 @@ use crate::branches::loop_branch::read_git;
 use crate::branches::merge_work_tree::{MergeWorkTree, lock_merges};
 use crate::engine::{Engine, run_blocking};
 use crate::exam::criteria;
+use crate::exam::frozen_commands;
 use crate::project::Project;
 use moai_base::evidence::SensorReading;
 use moai_base::failure_lines::failure_summary;
@@ -26,7 +27,6 @@ use moai_host::files::read_regular_text;
 use moai_host::git::branches;
 use moai_host::programs::CommandOutcome;
 use moai_loops::criteria::CheckCommand;
-use moai_loops::exam::ExamRole;
 use moai_pipeline::commits::{
     CommitCheck, CommitFault, CommitSurvey, CommitsReading, PipelineCommit, run_faults,
 };
@@ -65,7 +65,7 @@ async fn checked_commits(run: &CommitRun<'_>, survey: CommitSurvey) -> CommitsRe
     if !faults.is_empty() || !run.project.config.pipeline.verifies_each || commits.is_empty() {
         return CommitsReading::Surveyed { commits, faults, gap: None };
     }
-    let commands = frozen_commands(run).await;
+    let commands = frozen_commands(run.engine, run.project, &run.pipeline.loop_id).await;
     if commands.is_empty() {
         let gap = Some("no command checks them".to_owned());
         return CommitsReading::Surveyed { commits, faults, gap };
@@ -94,12 +94,6 @@ fn with_known_checks(survey: CommitSurvey, known: &[PipelineCommit]) -> Vec<Pipe
         commit.check = before.and_then(|before| before.check.clone());
     }
     commits
-}
-
-async fn frozen_commands(run: &CommitRun<'_>) -> Vec<CheckCommand> {
-    let (key, loop_id) = (&run.project.key, &run.pipeline.loop_id);
-    let exam = run.engine.store.find_exam(key, loop_id, ExamRole::STRICT).await;
-    exam.ok().flatten().map(|exam| exam.plan.commands).unwrap_or_default()
 }
 
 /// Identifies a set of commands.

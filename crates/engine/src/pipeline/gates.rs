@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use super::sandbox;
 use crate::engine::{Engine, run_blocking};
+use crate::exam::frozen_commands;
 use crate::hooks::hook_call::HookCall;
 use crate::judge::judge_run::{self, JudgeRequest};
 use crate::judge::judged_change::{CollectedChange, collect_judged_change};
@@ -15,7 +16,6 @@ use moai_base::hash::ContentHash;
 use moai_base::verdict::Verdict;
 use moai_config::pipeline::SandboxKind;
 use moai_loops::criteria::CheckCommand;
-use moai_loops::exam::ExamRole;
 use moai_loops::state::LoopState;
 use moai_pipeline::review::{CategoryReview, category_rubric};
 use moai_pipeline::state::PipelineState;
@@ -36,10 +36,12 @@ impl GateRun<'_> {
         if project.config.pipeline.sandbox != SandboxKind::Docker {
             return None;
         }
-        let exam = engine.store.find_exam(&project.key, &self.held.id, ExamRole::STRICT).await;
-        let commands = exam.ok().flatten().map(|exam| exam.plan.commands).unwrap_or_default();
-        let commands = commands.into_iter().filter(CheckCommand::is_acceptance);
-        Some(sandbox::run_in_container(self.call, commands.collect(), self.deadline).await)
+        let mut commands = frozen_commands(engine, project, &self.held.id).await;
+        commands.retain(CheckCommand::is_acceptance);
+        if commands.is_empty() {
+            return Some(SandboxReading::OnHost("no acceptance command is frozen".to_owned()));
+        }
+        Some(sandbox::run_in_container(self.call, commands, self.deadline).await)
     }
 
     /// The judges' review. The same change is not reviewed twice.

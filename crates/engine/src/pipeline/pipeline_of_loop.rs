@@ -4,13 +4,38 @@ use crate::engine::Engine;
 use crate::loops::session_loop::checks_of_loop;
 use crate::project::Project;
 use moai_base::limits::STOP_TRIES_MAX;
+use moai_host::store::StoreError;
 use moai_host::store::loops::{LoopQuery, SaveOutcome};
 use moai_host::store::pipelines::PipelineQuery;
 use moai_loops::state::LoopState;
 use moai_pipeline::state::{CheckOverride, LoopMove, PipelineState};
 use moai_report::{loops, pipeline as words};
 
-/// The active pipeline of a loop; a loop without one costs nothing.
+/// The active pipeline of a loop; a loop without one costs nothing. A Stop must not take one that cannot be
+/// read for none: the loop would end without its plan.
+pub(crate) async fn load_pipeline_of_loop(
+    engine: &Engine,
+    project: &Project,
+    state: &LoopState,
+) -> Result<Option<PipelineState>, StoreError> {
+    let found = load_pipeline_with_loop(engine, project, state).await?;
+    Ok(found.filter(|it| it.loop_id == state.id))
+}
+
+async fn load_pipeline_with_loop(
+    engine: &Engine,
+    project: &Project,
+    state: &LoopState,
+) -> Result<Option<PipelineState>, StoreError> {
+    let Some(id) = state.options.pipeline.clone() else { return Ok(None) };
+    let which = PipelineQuery::Id(id);
+    let found = engine.store.find_pipeline(&project.key, &project.root, which).await?;
+    let has_loop =
+        |it: &PipelineState| it.loop_id == state.id || it.todo_of_loop(&state.id).is_some();
+    Ok(found.filter(|it| it.is_active() && has_loop(it)))
+}
+
+/// The active pipeline of a loop; `None` also if it cannot be read, which is logged.
 pub(crate) async fn pipeline_of_loop(
     engine: &Engine,
     project: &Project,
@@ -20,22 +45,17 @@ pub(crate) async fn pipeline_of_loop(
     found.filter(|it| it.loop_id == state.id)
 }
 
-/// The active pipeline of a loop, or the one that has this loop in a worktree.
+/// The active pipeline of a loop, or the one that has this loop in a worktree; `None` also if it cannot be
+/// read, which is logged.
 pub(super) async fn pipeline_with_loop(
     engine: &Engine,
     project: &Project,
     state: &LoopState,
 ) -> Option<PipelineState> {
-    let which = PipelineQuery::Id(state.options.pipeline.clone()?);
-    match engine.store.find_pipeline(&project.key, &project.root, which).await {
-        Ok(found) => found.filter(|it| {
-            it.is_active() && (it.loop_id == state.id || it.todo_of_loop(&state.id).is_some())
-        }),
-        Err(error) => {
-            tracing::warn!(%error, id = state.id, "the pipeline of a loop could not be loaded");
-            None
-        }
-    }
+    load_pipeline_with_loop(engine, project, state).await.unwrap_or_else(|error| {
+        tracing::warn!(%error, id = state.id, "the pipeline of a loop could not be loaded");
+        None
+    })
 }
 
 /// What an agent needs to know to go on with a loop, and with its pipeline.
@@ -97,8 +117,11 @@ async fn change_pipeline_of(
     let (store, key) = (&engine.store, &project.key);
     for _ in 0..STOP_TRIES_MAX {
         let which = PipelineQuery::Id(id.clone());
-        let found = store.find_pipeline(key, &project.root, which).await.ok().flatten();
-        let Some(now) = found else { return };
+        let now = match store.find_pipeline(key, &project.root, which).await {
+            Ok(Some(now)) => now,
+            Ok(None) => return,
+            Err(error) => return tracing::warn!(%error, id, "a pipeline could not be loaded"),
+        };
         let Some(next) = change(&now) else { return };
         match store.advance_pipeline(key, &now, next).await {
             Ok(SaveOutcome::Saved) => return,

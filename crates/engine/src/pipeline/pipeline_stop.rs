@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::engine::{Engine, now_ms};
+use crate::exam::frozen_commands;
 use crate::exam::unfrozen_scripts::unfrozen_scripts;
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_files;
@@ -16,7 +17,7 @@ use crate::pipeline::gate_files::{document_faults, documents_of, write_documents
 use crate::pipeline::gates::{GateRun, work_digest};
 use crate::pipeline::learnings_files::write_learnings;
 use crate::pipeline::pipeline_end::loop_ending;
-use crate::pipeline::pipeline_of_loop::pipeline_of_loop;
+use crate::pipeline::pipeline_of_loop::load_pipeline_of_loop;
 use crate::pipeline::plan_documents::{document_objections, unapproved_documents};
 use crate::pipeline::worktree_end::{close_after_end, worktree_statuses};
 use crate::project::Project;
@@ -26,8 +27,9 @@ use moai_base::evidence::{Evidence, SensorKind, SensorReading};
 use moai_base::failure_lines::failure_summary;
 use moai_base::limits::ACCEPTANCE_OUTPUT_CHARS_MAX;
 use moai_base::verdict::{Cause, Verdict};
+use moai_host::store::StoreError;
 use moai_host::store::loops::SaveOutcome;
-use moai_loops::exam::{ExamRole, READING};
+use moai_loops::exam::READING;
 use moai_loops::facts::{Consultation, JudgeOutcome, WorkChange};
 use moai_loops::progress;
 use moai_loops::state::{LoopState, Mode};
@@ -110,10 +112,12 @@ pub(crate) async fn measure_plan(
     state: &LoopState,
     measured: &StopEvidence,
     deadline: Instant,
-) -> Option<MeasuredPlan> {
+) -> Result<Option<MeasuredPlan>, StoreError> {
     let (engine, project) = (call.engine, &call.project);
     let evidence = &measured.measurement.evidence;
-    let before = pipeline_of_loop(engine, project, state).await?;
+    let Some(before) = load_pipeline_of_loop(engine, project, state).await? else {
+        return Ok(None);
+    };
     let mut commands = command_readings(engine, project, state, &evidence.readings).await;
     let is_exam = |reading: &&SensorReading| reading.sensor == READING && reading.dirty;
     let mut faults = approved_exam::weakening_lines(&evidence.findings);
@@ -169,7 +173,7 @@ pub(crate) async fn measure_plan(
         measured.tasks.extend(failure_lines(project, &measured.next));
     }
     if is_dirty {
-        return Some(measured);
+        return Ok(Some(measured));
     }
     if measured.lacks_nothing() && project.config.pipeline.wants_commits() {
         let pipeline = &measured.next;
@@ -177,7 +181,7 @@ pub(crate) async fn measure_plan(
         let reading = read_commits(&run).await;
         measured.take(PipelineEvent::CommitsMeasured(reading));
     }
-    Some(measured)
+    Ok(Some(measured))
 }
 
 /// The problems at this Stop, in a form that the loop compares between Stops.
@@ -192,8 +196,7 @@ async fn command_readings(
     state: &LoopState,
     readings: &[SensorReading],
 ) -> BTreeMap<Vec<String>, CommandReading> {
-    let exam = engine.store.find_exam(&project.key, &state.id, ExamRole::STRICT).await;
-    let commands = exam.ok().flatten().map(|exam| exam.plan.commands).unwrap_or_default();
+    let commands = frozen_commands(engine, project, &state.id).await;
     let mut runs = BTreeMap::new();
     for command in commands.into_iter().filter(|command| command.folder.is_empty()) {
         let is_run = |reading: &&SensorReading| {

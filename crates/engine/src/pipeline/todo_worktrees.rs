@@ -18,7 +18,6 @@ use crate::loops::workers::{
 };
 use crate::pipeline::approved_exam;
 use crate::pipeline::pipeline_call::PipelineCall;
-use crate::pipeline::pipeline_of_loop::pipeline_of_loop;
 use crate::pipeline::pipeline_stop::with_boxes;
 use crate::pipeline::plan_commands::{commands_of_todo, freeze_commands};
 use crate::pipeline::saved_step::{SavedStep, save_step};
@@ -69,11 +68,11 @@ pub(super) async fn base_branch(project: &Project) -> Result<String, String> {
 pub(crate) async fn answer_stop(
     call: &HookCall<'_>,
     state: &LoopState,
+    pipeline: PipelineState,
     deadline: Instant,
 ) -> Option<HookOutput> {
     let (engine, project) = (call.engine, &call.project);
-    let pipeline = pipeline_of_loop(engine, project, state).await?;
-    if pipeline.workers == 0 || pipeline.needs_approval() {
+    if pipeline.workers == 0 {
         return None;
     }
     let statuses = worktree_statuses(engine, project, &pipeline).await;

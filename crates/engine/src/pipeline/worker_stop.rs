@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use crate::exam::criteria;
+use crate::exam::frozen_commands;
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_elsewhere::active_loop_anywhere;
 use crate::loops::loop_files;
@@ -16,7 +17,6 @@ use crate::pipeline::saved_step::{SavedStep, save_step};
 use crate::pipeline::shell_undo::note_interruption;
 use crate::project::Project;
 use crate::stop::schedule::StopSchedule;
-use moai_loops::exam::ExamRole;
 use moai_loops::state::LoopState;
 use moai_pipeline::approved_plan::ApprovedPlan;
 use moai_pipeline::pivot::{PIVOT_FILE, PivotDocument};
@@ -104,8 +104,7 @@ pub(super) async fn run_todo(
     let Some(todo) = plan.as_ref().and_then(|plan| plan.todo(todo)) else {
         return TodoRuns::default();
     };
-    let exam = call.engine.store.find_exam(&project.key, &state.id, ExamRole::STRICT).await;
-    let mut commands = exam.ok().flatten().map(|exam| exam.plan.commands).unwrap_or_default();
+    let mut commands = frozen_commands(call.engine, project, &state.id).await;
     commands.retain(|command| {
         let mut items = todo.items_of(AcceptanceKind::Automatic);
         command.is_acceptance() && items.any(|item| item.argv == command.argv)

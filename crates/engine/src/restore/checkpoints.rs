@@ -58,7 +58,7 @@ impl TreeSnapshot {
     /// The folders of files that git tracks; `""` is the root.
     pub(crate) fn tracked_folders(&self) -> BTreeSet<&str> {
         let tracked = self.tree.nodes.keys().filter(|path| !self.untracked.contains(*path));
-        tracked.map(folder_of).collect()
+        tracked.map(RelPath::folder).collect()
     }
 
     /// True if a file is here and git tracks it.
@@ -84,11 +84,6 @@ impl TreeSnapshot {
         };
         self.tree.changed_paths(&later.tree).into_iter().filter(|path| !is_output(path)).collect()
     }
-}
-
-/// The folder of a file; `""` is the root.
-pub(crate) fn folder_of(path: &RelPath) -> &str {
-    path.as_str().rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 /// True if two trees differ, apart from specifications, which contain the boxes of a plan, and files that

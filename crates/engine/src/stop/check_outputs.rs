@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::hooks::hook_call::HookCall;
 use crate::ledger::known_outputs::KnownOutputs;
-use crate::restore::checkpoints::{TreeSnapshot, folder_of};
+use crate::restore::checkpoints::TreeSnapshot;
 use moai_base::path::RelPath;
 use moai_base::verdict::Gap;
 use moai_loops::state::LoopState;
@@ -32,7 +32,7 @@ struct FilesBeforeRun {
 impl FilesBeforeRun {
     fn may_be_output(&self, path: &RelPath) -> bool {
         !self.tracked_folders.is_empty()
-            && !self.tracked_folders.contains(folder_of(path))
+            && !self.tracked_folders.contains(path.folder())
             && !self.snapshot.is_tracked(path)
     }
 }

@@ -16,7 +16,7 @@ use moai_loops::state::{LoopState, Status};
 use moai_report::loops;
 
 /// Folders in which the engine writes once a loop is complete.
-const OWN_FOLDERS: [&str; 2] = [".moai/", "docs/learnings/"];
+const OWN_FOLDERS: [&str; 2] = [".moai", "docs/learnings"];
 
 /// Records a loop that is complete now, until the next prompt of its session.
 pub(crate) fn remember(engine: &Engine, project: &Project, session: &str, ended: &LoopState) {
@@ -85,7 +85,7 @@ async fn changes_after_end(call: &HookCall<'_>, ended: &LoopState) -> Option<Vec
 }
 
 fn is_own(path: &RelPath) -> bool {
-    OWN_FOLDERS.iter().chain(&LOOP_FILES).any(|own| path.as_str().starts_with(own))
+    OWN_FOLDERS.iter().chain(&LOOP_FILES).any(|own| path.is_in(own))
 }
 
 fn records(engine: &Engine, project: &Project) -> CompletionRecords {

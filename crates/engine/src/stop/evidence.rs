@@ -310,8 +310,13 @@ pub(crate) async fn measure_stop_files(
     budget: Duration,
 ) -> Evidence {
     let project = &call.project;
-    let StopScope { files, skipped, dependents, comparison, related_programs: others, .. } =
+    let StopScope { files, mut skipped, dependents, comparison, related_programs: others, .. } =
         files_of_stop(call, commit, base, paths).await;
+    let starts = paths.iter().map(|path| project.root.join(path)).collect();
+    let conflicts = merge_conflicts(project, starts).await.unwrap_or_else(|unread| {
+        skipped.push(unread);
+        Vec::new()
+    });
     let deadline = Instant::now() + budget;
     let request = MeasureRequest {
         files,
@@ -322,7 +327,7 @@ pub(crate) async fn measure_stop_files(
         run_scan: project.config.scan_enabled,
         threshold: Severity::Error,
         deadline,
-        conflicts: merge_conflicts(project).await,
+        conflicts,
     };
     let evidence = gather_evidence(call.engine, project, request.clone()).await;
     // An error holds the Stop, so the other files wait until it is fixed.

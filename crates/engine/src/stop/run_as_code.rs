@@ -38,7 +38,7 @@ pub(super) fn files_run_as_code(project: &Project, changed: &[RelPath]) -> Vec<S
     });
     let mut skipped = Vec::new();
     for path in changed.into_iter().take(RUN_AS_CODE_FILES_MAX) {
-        let name = path.as_str().rsplit('/').next().unwrap_or_default();
+        let name = path.file_name();
         let is_named = |text: &str| {
             text.match_indices(name).any(|(at, _)| {
                 text[..at].ends_with(['"', '\'', '`', '/'])

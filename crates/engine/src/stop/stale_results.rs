@@ -44,7 +44,7 @@ const BUILD_FILES: [&str; 4] = ["Cargo.toml", "CMakeLists.txt", "build.ninja", "
 
 /// True if a file belongs to a build tool that compares times.
 fn is_of_build(path: &RelPath) -> bool {
-    let name = path.as_str().rsplit('/').next().unwrap_or_default();
+    let name = path.file_name();
     BUILD_FILES.contains(&name) || MAKEFILES.contains(&name)
 }
 

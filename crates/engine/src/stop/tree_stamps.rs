@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::restore::checkpoints::folder_of;
 use moai_base::path::RelPath;
 use moai_base::tree::{FileKind, FileTree};
 use moai_host::files::{self, FileStamp};
@@ -60,7 +59,7 @@ impl TreeStamps {
             match tree.nodes.get(*path).map(|node| node.kind) {
                 Some(FileKind::Link) => true,
                 Some(FileKind::Program) if is_moved => false,
-                _ if is_moved => is_own(path) && self.has_new_list(folder_of(path), later),
+                _ if is_moved => is_own(path) && self.has_new_list(path.folder(), later),
                 _ => self.scripts.contains(*path),
             }
         });
@@ -69,7 +68,7 @@ impl TreeStamps {
         let folders = self.folders.iter().filter(|(path, before)| {
             later.folders.get(*path).is_some_and(|now| now.is_moved_since(before))
                 && with_code.contains(path.as_str())
-                && self.has_new_list(folder_of(path), later)
+                && self.has_new_list(path.folder(), later)
         });
         let folders = folders.map(|(path, _)| format!("{path}/"));
         let above = self.above.iter().filter(|(folder, before)| {

@@ -2,7 +2,7 @@
 //! hooks.
 
 use super::cargo_targets::{holds_tests, switched_off};
-use super::{file_name, first_config, hit};
+use super::{first_config, hit};
 use serde_json::Value;
 
 use crate::commands::{parse_commands, weakened_commands};
@@ -62,7 +62,7 @@ const ELEMENT_FILES: &[&str] = &["pom.xml", "Directory.Build.props", "checkstyle
 
 /// True if a file configures a build whose relaxation is found.
 pub(super) fn is_build(path: &RelPath) -> bool {
-    let name = file_name(path);
+    let name = path.file_name();
     ELEMENT_FILES.contains(&name)
         || IGNORED.contains(&name)
         || ["go.mod", ".pre-commit-config.yaml", "Cargo.toml"].contains(&name)
@@ -79,7 +79,7 @@ fn is_cargo_config(path: &RelPath) -> bool {
 pub(super) fn build_hits(changes: &[SourceChange]) -> Vec<Detection> {
     let mut hits = Vec::new();
     for change in changes {
-        let name = file_name(&change.path);
+        let name = change.path.file_name();
         let (before, after) = match (&change.before, &change.after) {
             (Some(before), Some(after)) => (before, after),
             (None, Some(_)) if name == "go.mod" => {
@@ -119,7 +119,7 @@ fn nested_module(path: &RelPath, changes: &[SourceChange]) -> BuildRelaxations {
     // With sources that are new as well nothing was tested before, and a workspace holds several modules.
     let is_fine = changes.iter().any(|it| {
         let is_source = it.path.extension().is_some_and(|it| it == "go") && is_below(&it.path);
-        is_source && it.before.is_none() || file_name(&it.path) == "go.work" && it.after.is_some()
+        is_source && it.before.is_none() || it.path.file_name() == "go.work" && it.after.is_some()
     });
     let what =
         format!("`{folder}` is a module of its own, so `go test ./...` leaves its tests out");

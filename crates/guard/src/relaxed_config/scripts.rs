@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{file_name, hit};
+use super::hit;
 use crate::commands::{CommandPurpose, ScriptCommand, parse_commands, weakened_commands};
 use crate::settings::{self, SettingsFormat, as_word};
 use crate::{Detection, SourceChange};
@@ -16,7 +16,7 @@ pub(super) const WORKFLOW_FOLDERS: &[&str] = &[".github/workflows", ".circleci"]
 
 /// True if a file may run checks.
 pub(super) fn is_script(path: &RelPath) -> bool {
-    let name = file_name(path);
+    let name = path.file_name();
     PACKAGES.contains(&name)
         || MAKEFILES.contains(&name)
         || name == "tox.ini"
@@ -42,11 +42,11 @@ fn is_workflow(path: &RelPath) -> bool {
 pub(super) fn script_hits(changes: &[SourceChange]) -> Vec<Detection> {
     let mut hits = Vec::new();
     for change in changes {
-        let found = match file_name(&change.path) {
+        let found = match change.path.file_name() {
             name if PACKAGES.contains(&name) => packages(change),
             name if MAKEFILES.contains(&name) => makefiles(change),
             "tox.ini" => tox(change),
-            _ if change.path.as_str().starts_with("scripts/") => whole(change),
+            _ if is_in_scripts(&change.path) => whole(change),
             _ => Vec::new(),
         };
         hits.extend(found.into_iter().map(|(key, what)| hit(&change.path, &key, &what, changes)));

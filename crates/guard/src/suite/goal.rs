@@ -234,7 +234,7 @@ fn is_test_item(item: &str, name: &str, path: &RelPath) -> bool {
 /// True if a word is the file's path, or the end of it from its name on; without its ending, if that is more
 /// than one word.
 fn is_file(word: &str, path: &RelPath) -> bool {
-    let name = path.as_str().rsplit('/').next().unwrap_or_default();
+    let name = path.file_name();
     let is_end = |end: &str| {
         path.as_str().strip_suffix(end).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
     };
@@ -386,7 +386,7 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
 
 /// The name of a file without folders and endings.
 pub(super) fn stem(path: &RelPath) -> &str {
-    let name = path.as_str().rsplit('/').next().unwrap_or_default();
+    let name = path.file_name();
     name.split('.').next().unwrap_or(name)
 }
 

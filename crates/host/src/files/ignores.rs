@@ -20,7 +20,7 @@ pub struct IgnoreRules {
 impl IgnoreRules {
     #[must_use]
     pub fn is_ignore_file(path: &RelPath) -> bool {
-        path.as_str().rsplit('/').next() == Some(GITIGNORE)
+        path.file_name() == GITIGNORE
     }
 
     /// Adds the rules of a file. An invalid line costs only itself, as in git.

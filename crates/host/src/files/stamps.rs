@@ -194,7 +194,7 @@ fn stamp_share(
     let mut is_whole = true;
     let mut open: Option<OpenFolder<'_>> = None;
     for file in files {
-        let (folder, name) = file.as_str().rsplit_once('/').unwrap_or(("", file.as_str()));
+        let (folder, name) = (file.folder(), file.file_name());
         if open.as_ref().is_none_or(|open| open.name != folder) {
             let opened = OpenFolder::open(root, folder);
             is_whole &= !opened.as_ref().is_err_and(|error| is_lack_of_resources(*error));

@@ -252,7 +252,7 @@ fn pyright_chain_of_marker(folder: &Path, marker: &str) -> Vec<PyrightFile> {
 
 /// True if a marker, `FILE` or `FILE#TABLE`, names the file.
 fn is_named_by(marker: &str, path: &RelPath) -> bool {
-    marker.split('#').next() == path.as_str().rsplit('/').next()
+    marker.split('#').next() == Some(path.file_name())
 }
 
 /// The configurations of pyright below a root that one of these files is a base of.

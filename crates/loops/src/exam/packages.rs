@@ -99,7 +99,7 @@ fn program_name(word: &str) -> &str {
 }
 
 fn last(path: &RelPath) -> &str {
-    path.as_str().rsplit('/').next().unwrap_or_default()
+    path.file_name()
 }
 
 #[cfg(test)]

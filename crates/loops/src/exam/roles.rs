@@ -270,7 +270,7 @@ fn is_test(path: &RelPath, name: &str) -> bool {
     if !is_code {
         return false;
     }
-    let folders = path.as_str().rsplit_once('/').map_or("", |(folders, _)| folders);
+    let folders = path.folder();
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     folders.split('/').any(|folder| TEST_FOLDERS.contains(&folder))
         || name.starts_with("test_")
@@ -336,7 +336,7 @@ fn is_settings(path: &RelPath) -> bool {
 /// True if a file chooses a toolchain or an interpreter, by its version unless it names a program
 /// of its own or the system's.
 fn chooses_version(path: &RelPath) -> bool {
-    let name = path.as_str().rsplit('/').next().unwrap_or_default();
+    let name = path.file_name();
     let is_version = name.starts_with('.') && name.ends_with("-version");
     is_version
         || matches!(name, "rust-toolchain" | "rust-toolchain.toml" | ".tool-versions")

@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use moai_base::path::RelPath;
 
-use super::parent_folder;
 use super::words::{is_import_keyword, strip_comment, word_ranges};
 
 /// The modules that a file imports, as its lines name them.
@@ -181,7 +180,7 @@ const FOLDER_PACKAGES: [&str; 7] = ["cs", "go", "java", "kt", "php", "scala", "s
 
 /// The names by which importers may refer to a file, each with the folder that they place it in.
 fn module_keys(path: &RelPath) -> Vec<ModuleKey<'_>> {
-    let (folder, file) = path.as_str().rsplit_once('/').unwrap_or(("", path.as_str()));
+    let (folder, file) = (path.folder(), path.file_name());
     let name = file.split('.').next().unwrap_or_default();
     let mut keys = vec![ModuleKey { folder, name }];
     if FOLDER_FILES.contains(&name) || is_in_folder_package(path) {
@@ -228,7 +227,7 @@ pub fn transitive_importers(
             importers.entry(&module.name).or_default().push((path, &module.place));
         }
         if is_in_folder_package(path) {
-            neighbours.entry(parent_folder(path)).or_default().push(path);
+            neighbours.entry(path.folder()).or_default().push(path);
         }
     }
     let mut known: HashSet<&RelPath> = changed.iter().collect();
@@ -238,13 +237,13 @@ pub fn transitive_importers(
         let mut reached: Vec<&RelPath> = Vec::new();
         for key in module_keys(imported) {
             for (importer, place) in importers.get(key.name).into_iter().flatten() {
-                if place.may_be(key.folder, parent_folder(importer)) {
+                if place.may_be(key.folder, importer.folder()) {
                     reached.push(importer);
                 }
             }
         }
         if is_in_folder_package(imported) {
-            let folder = neighbours.get(parent_folder(imported)).into_iter().flatten();
+            let folder = neighbours.get(imported.folder()).into_iter().flatten();
             reached.extend(folder.filter(|path| path.extension() == imported.extension()));
         }
         for path in reached {

@@ -177,7 +177,8 @@ pub(super) fn review_categories(
     decisions
 }
 
-/// Gate 1 in a container. Without a working container engine, only the runs on the host count.
+/// Gate 1 in a container. Without a working container engine, only the runs on the host count; runs in one
+/// that gave no result degrade the gate.
 pub(super) fn note_sandbox(
     next: &mut PipelineState,
     reading: SandboxReading,
@@ -188,6 +189,9 @@ pub(super) fn note_sandbox(
             return Vec::new();
         }
         SandboxReading::InContainer { image, failed, gap } => {
+            if gap.is_some() {
+                next.gates.tests = GateStatus::Degraded;
+            }
             next.sandbox = Some(match gap {
                 Some(gap) => format!("in a container of {image}; on the host alone: {gap}"),
                 None => format!("in a container of {image}"),

@@ -46,7 +46,7 @@ impl NameGlobs {
 
     /// True if the file's name matches.
     pub(crate) fn admit(&self, path: &RelPath) -> bool {
-        self.0.is_match(path.as_str().rsplit('/').next().unwrap_or_default())
+        self.0.is_match(path.file_name())
     }
 }
 

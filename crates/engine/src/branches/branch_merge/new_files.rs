@@ -36,21 +36,14 @@ fn to_ms(secs: i64, nanos: i64) -> Option<u64> {
 
 /// True if a file controls loops or is one of their notes.
 fn steers(path: &RelPath) -> bool {
-    is_in(path, &LOOP_FILES) || is_in(path, &STEERING)
+    LOOP_FILES.iter().chain(&STEERING).any(|own| path.is_in(own))
 }
 
 pub(crate) fn is_note(root: &Path, file: &Path) -> bool {
-    RelPath::below(root, file).is_some_and(|path| is_in(&path, &LOOP_FILES))
+    RelPath::below(root, file).is_some_and(|path| LOOP_FILES.iter().any(|own| path.is_in(own)))
 }
 
 /// True if a file is a note of a loop or a document of specifications, which the engine writes.
 pub(crate) fn is_written_by_engine(root: &Path, file: &Path) -> bool {
-    is_note(root, file)
-        || RelPath::below(root, file).is_some_and(|path| is_in(&path, &[SPECS_FOLDER]))
-}
-
-/// True if a path is one of these files, or below one of these folders.
-fn is_in(path: &RelPath, names: &[&str]) -> bool {
-    let rest = names.iter().filter_map(|name| path.as_str().strip_prefix(name));
-    rest.into_iter().any(|rest| rest.is_empty() || rest.starts_with('/'))
+    is_note(root, file) || RelPath::below(root, file).is_some_and(|path| path.is_in(SPECS_FOLDER))
 }

@@ -134,7 +134,7 @@ fn constraints(side: &SourceSide<'_>) -> Vec<TestMarker> {
 
 /// `a_windows_test.go`: compiled for one system or processor alone, which may not be the present one.
 fn system_of_name(side: &SourceSide<'_>) -> Option<TestMarker> {
-    let name = side.path.as_str().rsplit('/').next().unwrap_or_default();
+    let name = side.path.file_name();
     let words = name.strip_suffix("_test.go")?.split('_').skip(1);
     // The last two words count.
     let mut words = words.collect::<Vec<&str>>().into_iter().rev().take(2);

@@ -112,7 +112,7 @@ impl<'t> TestClasses<'t> {
 
     /// The names of a file that collected files import.
     fn imports_of(&self, path: &RelPath) -> impl Iterator<Item = &'t str> {
-        let stem = path.as_str().rsplit('/').next().unwrap_or_default().split('.').next();
+        let stem = path.file_name().split('.').next();
         self.imports.iter().filter(move |it| Some(it.module) == stem).map(|it| it.name)
     }
 
@@ -238,7 +238,7 @@ fn is_of_plain_module(name: &str, root: SyntaxNode<'_>) -> bool {
 
 /// True if runners look into a file by its name.
 fn is_collected(path: &RelPath) -> bool {
-    let name = path.as_str().rsplit('/').next().unwrap_or_default();
+    let name = path.file_name();
     let stem = name.split('.').next().unwrap_or_default();
     stem.starts_with("test") || stem.ends_with("_test") || stem.ends_with("_tests")
 }

@@ -116,6 +116,10 @@ fn a_container_that_is_not_there_leaves_the_gate_to_the_host() {
     let (next, decisions) = step(&state, PipelineEvent::SandboxMeasured(on_host), 3);
     assert_eq!((decisions.len(), next.gates.tests), (0, GateStatus::Passed));
     let failed = vec![SandboxFailure { command: "one".into(), output: "1 failed".into() }];
+    let gap = Some("`one` no answer".to_owned());
+    let silent = SandboxReading::InContainer { image: "i".into(), failed: Vec::new(), gap };
+    let (next, decisions) = step(&state, PipelineEvent::SandboxMeasured(silent), 3);
+    assert_eq!((decisions.len(), next.gates.tests), (0, GateStatus::Degraded), "not passed");
     let reading = SandboxReading::InContainer { image: "i".into(), failed, gap: None };
     let (next, decisions) = step(&state, PipelineEvent::SandboxMeasured(reading), 3);
     assert!(is_held(&decisions));
