@@ -83,7 +83,7 @@ pub(super) enum CliCommand {
     /// Manage loops, which hold the agent's Stop until the evidence is clean
     #[command(subcommand)]
     Loop(looping::LoopCommand),
-    /// Work through an approved plan, each TODO accepted by the engine's own run
+    /// Work through an approved plan, each TODO accepted by a run of its commands
     #[command(subcommand)]
     Pipeline(pipeline::PipelineCommand),
     /// Find, keep and forget what earlier sessions learned
@@ -192,7 +192,7 @@ pub(super) struct CheckArgs {
     /// Output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub(super) format: OutputFormat,
-    /// Lowest severity that makes the verdict dirty
+    /// Lowest severity that makes the verdict dirty and fails (never: errors do not fail)
     #[arg(long, value_enum, default_value_t = FailOn::Error)]
     pub(super) fail_on: FailOn,
     /// Exit with 0 instead of 4 when something could not be measured

@@ -69,7 +69,7 @@ fn two_sessions_do_two_todos_in_worktrees_and_both_are_merged() {
     let approved = resume(&sandbox, &session, "/moai-ralph:moai-run", turns);
     approved.assert_finished();
     approved.assert_first_told_in(1, "TODO-2 in ");
-    approved.assert_first_told_in(2, "is not written here now");
+    approved.assert_first_told_in(2, "blocked: ");
 
     let trees = [worktree(&sandbox, "TODO-1"), worktree(&sandbox, "TODO-2")];
     let runs = thread::scope(|scope| {

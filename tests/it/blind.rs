@@ -9,11 +9,11 @@ use serde_json::json;
 
 use crate::support::{Output, Sandbox, silent_daemon};
 
-const BLIND: &str = "[moai-ralph] blind: ";
-const ADVICE: &str = "; until this is fixed, ";
+const BLIND: &str = "[moai-ralph] no answer from the daemon (";
+const ADVICE: &str = "). Until there is one, ";
 /// Without a daemon the hook does as much as it can by itself.
-const PARTLY: &str = "only checks without language servers run: moai-ralph doctor";
-const NOTHING: &str = "nothing is checked: moai-ralph doctor";
+const PARTLY: &str = "only checks without language servers run; see moai-ralph doctor";
+const NOTHING: &str = "nothing is checked; see moai-ralph doctor";
 const HARMFUL: &str = "import pickle\nword = pickle.loads(b'')\n";
 
 fn edit(sandbox: &Sandbox) -> Output {
@@ -61,7 +61,7 @@ fn the_hook_after_a_kill_is_answered() {
 }
 
 #[test]
-fn the_second_hook_without_an_answer_says_once_that_it_is_blind() {
+fn the_second_hook_without_an_answer_says_so_once() {
     let sandbox = Sandbox::new();
     edit(&sandbox);
     for _ in 0..2 {

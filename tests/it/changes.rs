@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use moai_host::files::transaction;
 use tempfile::TempDir;
 
-use crate::support::{PATIENCE, PROGRAM, eventually};
+use crate::support::{PATIENCE, PROGRAM, Sandbox, eventually};
 
 const KILLS: u64 = 40;
 
@@ -20,10 +20,7 @@ fn killed_at_any_moment_all_files_are_old_or_all_are_new() {
     let base = fs::canonicalize(folder.path()).expect("the folder was just made");
     let (root, records) = (base.join("project"), base.join("records"));
     fs::create_dir(&root).expect("the folder is ours");
-    for number in 0..8 {
-        fs::write(root.join(format!("f{number}")), format!("old {number}\n")).expect("ours");
-    }
-    fs::write(root.join("moved-old"), "moved\n").expect("ours");
+    write_old(&root);
     let (mut seen, mut recoveries) = ([0, 0], 0);
     for kill in 0..KILLS {
         run_and_kill(&root, &records, Duration::from_millis(kill * 7 % 41));
@@ -39,6 +36,46 @@ fn killed_at_any_moment_all_files_are_old_or_all_are_new() {
     assert!(recoveries > 0, "never killed in the middle: {seen:?}");
 }
 
+/// The daemon runs on, so nothing starts that would recover the files.
+#[test]
+fn a_running_daemon_recovers_the_files_before_it_measures_them() {
+    let sandbox = Sandbox::new();
+    write_old(&sandbox.root());
+    sandbox.write("app.py", "word = 'good'\n");
+    // Makes the private folder of the project.
+    assert_eq!(sandbox.run(&["loop", "start", "--prompt", "work"]).code, 0);
+    let projects = sandbox.base().join("state/projects");
+    let project = fs::read_dir(projects).expect("it was used").flatten().next();
+    let records = project.expect("one project").path().join("changes");
+    for kill in 0..KILLS {
+        run_and_kill(&sandbox.root(), &records, Duration::from_millis(kill * 7 % 41));
+        if !has_begun(&records) {
+            back_to_old(&sandbox.root());
+            continue;
+        }
+        assert_eq!(sandbox.run(&["check", "--all", "--no-lsp"]).code, 0);
+        assert!(!has_begun(&records), "the change is still unfinished");
+        let texts = (0..8).map(|number| sandbox.read(&format!("f{number}")));
+        let new = texts.filter(|text| text.starts_with("new")).count();
+        assert!(matches!(new, 0 | 8), "all or none: {new}");
+        return;
+    }
+    panic!("never killed in the middle");
+}
+
+fn write_old(root: &Path) {
+    for number in 0..8 {
+        fs::write(root.join(format!("f{number}")), format!("old {number}\n")).expect("ours");
+    }
+    fs::write(root.join("moved-old"), "moved\n").expect("ours");
+}
+
+/// True if a set is being written: a journal is there meanwhile; the lock file stays.
+fn has_begun(records: &Path) -> bool {
+    let names = fs::read_dir(records).into_iter().flatten().flatten().map(|it| it.file_name());
+    names.into_iter().any(|name| name.to_string_lossy().starts_with("change-"))
+}
+
 /// Kills the process some time after it has begun to work.
 fn run_and_kill(root: &Path, records: &Path, after: Duration) {
     let program = Path::new(PROGRAM).with_file_name("examples").join("file-changer");
@@ -47,12 +84,7 @@ fn run_and_kill(root: &Path, records: &Path, after: Duration) {
         .stdin(Stdio::null())
         .spawn()
         .expect("run `cargo build --examples` first");
-    // A journal is there while a set is written; the lock file stays.
-    let has_begun = || {
-        let names = fs::read_dir(records).ok()?.flatten().map(|entry| entry.file_name());
-        names.into_iter().any(|name| name.to_string_lossy().starts_with("change-")).then_some(())
-    };
-    eventually(PATIENCE, has_begun).expect("it begins");
+    eventually(PATIENCE, || has_begun(records).then_some(())).expect("it begins");
     // The moment of the kill is what this test varies, so the wait is fixed.
     let begun = Instant::now();
     while begun.elapsed() < after {

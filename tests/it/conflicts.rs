@@ -75,8 +75,12 @@ fn a_loop_that_is_limited_to_paths_is_not_held_by_others() {
     input["command_args"] = "only app.py".into();
     let output = sandbox.hook("user-prompt-expansion", &input);
     assert_eq!(output.code, 0, "{output:#?}");
+    let status = || sandbox.run(&["loop", "status", "--json"]).json()["status"].clone();
+    assert_eq!(status(), "running");
     let stopped = stop(&sandbox);
     assert!(!stopped.stdout.contains("notes.md"), "{stopped:#?}");
+    let other = sandbox.run(&["check", ".git/..", "--json"]);
+    assert!(other.stdout.contains("notes.md"), "{other:#?}");
 }
 
 /// Nothing lists the changed files here, so nothing else would say so.

@@ -60,8 +60,11 @@ fn files_with(sandbox: &Sandbox, text: &str) -> Vec<String> {
             let path = entry.path();
             if path.is_dir() {
                 folders.push(path);
-            } else if let Ok(bytes) = fs::read(&path)
-                && bytes.windows(text.len()).any(|part| part == text.as_bytes())
+            } else if path.is_file()
+                && fs::read(&path)
+                    .expect("readable")
+                    .windows(text.len())
+                    .any(|part| part == text.as_bytes())
             {
                 found.push(path.display().to_string());
             }

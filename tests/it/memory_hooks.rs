@@ -87,11 +87,12 @@ fn other_project(sandbox: &Sandbox) -> PathBuf {
 /// All files below a folder that hold this text.
 fn files_with(folder: &Path, needle: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+    for entry in fs::read_dir(folder).expect("it exists").flatten() {
         let path = entry.path();
         if path.is_dir() {
             found.extend(files_with(&path, needle));
-        } else if let Ok(bytes) = fs::read(&path) {
+        } else if path.is_file() {
+            let bytes = fs::read(&path).expect("readable");
             let needle = needle.as_bytes();
             if bytes.windows(needle.len()).any(|window| window == needle) {
                 found.push(path);

@@ -74,6 +74,9 @@ fn every_severity_and_gap_has_its_exit_code() {
     let sandbox = project();
     scan(&sandbox, &["lib"], 0);
     scan(&sandbox, &["--fail-on", "never"], 0);
+    fs::write(sandbox.path("latin.py"), b"# \xe9\n").expect("ours");
+    scan(&sandbox, &["app.py", "latin.py", "--fail-on", "never"], 4);
+    fs::remove_file(sandbox.path("latin.py")).expect("ours");
     sandbox.write("app.py", "def run(seen=[]):\n    return seen\n");
     scan(&sandbox, &[], 0);
     scan(&sandbox, &["--fail-on", "warning"], 1);

@@ -114,6 +114,16 @@ fn what_is_missing_or_unknown_is_not_called_clean() {
     std::fs::remove_file(sandbox.root().join(".moai/specs/SPEC-AUTH-001/plan.md"))
         .expect("removed");
     assert_eq!(faults(&sandbox), ["plan.md:1: the file does not exist"]);
+    // One that cannot be read hides no other.
+    std::fs::create_dir_all(sandbox.root().join(".moai/specs/SPEC-AUTH-002")).expect("ours");
+    std::fs::write(sandbox.root().join(".moai/specs/SPEC-AUTH-002/spec.md"), b"# \xff\n")
+        .expect("ours");
+    let checked = spec(&sandbox, &["check"]);
+    assert_eq!(checked.code, 1, "{checked:?}");
+    for id in ["SPEC-AUTH-001", "SPEC-AUTH-002"] {
+        assert!(checked.stdout.contains(id), "{checked:?}");
+        assert!(spec(&sandbox, &["list"]).stdout.contains(id));
+    }
 }
 
 #[test]

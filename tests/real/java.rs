@@ -147,3 +147,16 @@ fn packages_without_a_build_file_are_checked_like_those_with_one() {
     assert_eq!(found, [("src/main/java/app/Main.java".to_owned(), 4)]);
     assert!(!sandbox.path(".project").exists() && !sandbox.path(".classpath").exists());
 }
+
+/// Eclipse's server compares the types of files only when it builds; a compiler fails.
+#[test]
+fn a_type_that_another_file_of_the_folder_declares_is_not_clean() {
+    let sandbox = java();
+    sandbox
+        .write("src/app/Other.java", "package app;\n\nclass Other {}\n\nrecord Lib(int size) {}\n");
+    let report = check(&sandbox, &["src/app/Other.java"], 4);
+    let gap = sensor(&report, SERVER)["gap"]["detail"].as_str().unwrap_or_default().to_owned();
+    assert!(gap.contains("app.Lib is also declared in Lib.java"), "{report:#}");
+    sandbox.write("src/app/Other.java", "package app;\n\nclass Other {}\n");
+    check(&sandbox, &["src/app/Other.java"], 0);
+}

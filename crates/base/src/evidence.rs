@@ -90,6 +90,12 @@ impl SensorReading {
         }
     }
 
+    /// The reading of a sensor that measured nothing, for this reason.
+    #[must_use]
+    pub fn unmeasured(sensor: &str, kind: SensorKind, gap: Gap) -> Self {
+        Self { gap: Some(gap), ..Self::clean(sensor, kind, 0) }
+    }
+
     /// The verdict over all files given to the sensor.
     #[must_use]
     pub fn verdict(&self) -> Verdict {

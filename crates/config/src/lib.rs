@@ -16,7 +16,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use self::judge::JudgeOptions;
 use self::pipeline::PipelineOptions;
@@ -137,22 +137,38 @@ impl fmt::Display for ConfigError {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct ConfigDocument {
+    #[serde(deserialize_with = "empty_as_default")]
     ralph: ConfigLayer,
+}
+
+/// A section whose options are all commented out sets nothing.
+fn empty_as_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
+    input: D,
+) -> Result<T, D::Error> {
+    Ok(Option::<T>::deserialize(input)?.unwrap_or_default())
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct ConfigLayer {
     enabled: Option<bool>,
+    #[serde(deserialize_with = "empty_as_default")]
     lsp: LspLayer,
+    #[serde(deserialize_with = "empty_as_default")]
     scan: ScanLayer,
-    #[serde(rename = "loop")]
+    #[serde(rename = "loop", deserialize_with = "empty_as_default")]
     looping: loops::LoopLayer,
+    #[serde(deserialize_with = "empty_as_default")]
     judge: judge::JudgeLayer,
+    #[serde(deserialize_with = "empty_as_default")]
     pipeline: pipeline::PipelineLayer,
+    #[serde(deserialize_with = "empty_as_default")]
     sync: pipeline::SyncLayer,
+    #[serde(deserialize_with = "empty_as_default")]
     memory: MemoryLayer,
+    #[serde(deserialize_with = "empty_as_default")]
     daemon: DaemonLayer,
+    #[serde(deserialize_with = "empty_as_default")]
     mcp: McpLayer,
 }
 
@@ -628,7 +644,7 @@ fn parse(name: &str, text: &str) -> Result<ConfigLayer, ConfigError> {
     });
     parsed.map(|document| document.ralph).map_err(|error| {
         let reason = error.without_snippet().to_string();
-        let reason = reason.lines().next().unwrap_or_default().to_owned();
+        let reason = plain_reason(reason.lines().next().unwrap_or_default());
         let key = if key == "." { String::new() } else { key };
         ConfigError {
             source_name: name.to_owned(),
@@ -637,6 +653,17 @@ fn parse(name: &str, text: &str) -> Result<ConfigLayer, ConfigError> {
             reason,
         }
     })
+}
+
+/// A reason of the YAML parser without names of its interface, which mean nothing to the user.
+fn plain_reason(reason: &str) -> String {
+    const PLAIN: [(&str, &str); 3] = [
+        ("invalid u64", "expected a whole number, 0 or more"),
+        ("duplicate mapping key", "a key is there twice"),
+        ("from_str_multiple", "expected one document, without `---` in between"),
+    ];
+    let plain = PLAIN.iter().find(|(part, _)| reason.contains(part));
+    plain.map_or(reason, |(_, plain)| plain).to_owned()
 }
 
 /// The line of a key whose value is out of range. The parser accepted it without recording its
@@ -676,6 +703,25 @@ mod tests {
         for key in KEYS {
             let name = format!("{}:", key.rsplit('.').next().expect("a name"));
             assert!(documented.contains(&name), "{key} is not documented");
+        }
+    }
+
+    #[test]
+    fn sections_whose_options_are_commented_out_set_nothing() {
+        for text in ["ralph:\n", "ralph:\n  loop:\n    # max_iterations: 3\n  lsp:\n"] {
+            assert_eq!(load(&[text], &[]), Ok(Config::default()), "{text}");
+        }
+    }
+
+    #[test]
+    fn errors_of_the_parser_are_in_plain_words() {
+        for (text, expected) in [
+            ("ralph:\n  loop:\n    max_iterations: -1\n", "expected a whole number"),
+            ("ralph:\n  enabled: true\n  enabled: false\n", "a key is there twice"),
+            ("ralph:\n  enabled: true\n---\nralph: {}\n", "expected one document"),
+        ] {
+            let error = load(&[text], &[]).expect_err(text);
+            assert!(error.contains(expected), "{error}");
         }
     }
 

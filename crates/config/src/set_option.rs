@@ -28,13 +28,19 @@ pub fn with_option(file: &OptionFile, key: &str, value: &str) -> Result<String, 
         return Err(SetOptionError::UnknownKey { key: key.to_owned(), known: known.join(", ") });
     }
     let value = value.trim();
-    let is_valid = !value.is_empty() && !value.contains(['\n', '\r', '#']);
+    let has_comment = value.contains('#') && quoted_length(value) != Some(value.len());
+    let is_valid = !value.is_empty() && !has_comment && !value.contains(['\n', '\r']);
     let parsed: Value = Some(value)
         .filter(|_| is_valid)
         .and_then(|value| serde_saphyr::from_str(value).ok())
         .ok_or_else(|| SetOptionError::InvalidValue { value: value.to_owned() })?;
     let path: Vec<&str> = std::iter::once("ralph").chain(key.split('.')).collect();
-    let text = edited(&file.text, &path, value);
+    let mut text = edited(&file.text, &path, value);
+    if file.text.contains('\n')
+        && file.text.matches('\n').count() == file.text.matches("\r\n").count()
+    {
+        text = text.replace('\n', "\r\n");
+    }
     let mut expected = document(&file.text);
     let is_replaced = replace(&mut expected, &path, parsed);
     if is_replaced && document(&text) == expected {
@@ -75,11 +81,33 @@ fn edited(text: &str, path: &[&str], value: &str) -> String {
     }
     if let (Some(at), Some(name)) = (parent, path.last()) {
         let line = &lines[at];
-        let comment = line.find(" #").map_or("", |hash| &line[line[..hash].trim_end().len()..]);
+        let start = line.find(':').map_or(line.len(), |colon| colon + 1);
+        let value_start = line.len() - line[start..].trim_start().len();
+        let value_end = value_start + quoted_length(&line[value_start..]).unwrap_or_default();
+        let comment = line[value_end..].find(" #").map_or("", |hash| {
+            let before = &line[..value_end + hash];
+            &line[before.trim_end().len()..]
+        });
         let indent = " ".repeat(indent_of(line));
         lines[at] = format!("{indent}{name}: {value}{comment}");
     }
     lines.join("\n") + "\n"
+}
+
+/// The length in bytes of the quoted value at the beginning, with its quotes.
+fn quoted_length(text: &str) -> Option<usize> {
+    let quote = text.chars().next().filter(|it| matches!(it, '"' | '\''))?;
+    let mut is_escaped = false;
+    for (at, character) in text.char_indices().skip(1) {
+        if is_escaped {
+            is_escaped = false;
+        } else if character == '\\' && quote == '"' {
+            is_escaped = true;
+        } else if character == quote {
+            return Some(at + 1);
+        }
+    }
+    None
 }
 
 fn nested(path: &[&str], indent: usize, value: &str) -> Vec<String> {
@@ -139,7 +167,15 @@ mod tests {
     fn a_value_is_replaced_and_everything_else_is_kept() {
         let text = "# mine\nralph:\n  loop:\n    # often enough\n    max_iterations: 3   # for now\n\n  scan: {enabled: false}\n";
         let expected = text.replace("max_iterations: 3", "max_iterations: 20");
-        assert_eq!(set(text, "loop.max_iterations", "20"), Ok(expected));
+        assert_eq!(set(text, "loop.max_iterations", "20"), Ok(expected.clone()));
+        let of_windows = |text: &str| text.replace('\n', "\r\n");
+        let set_there = set(&of_windows(text), "loop.max_iterations", "20");
+        assert_eq!(set_there, Ok(of_windows(&expected)));
+        let quoted = set("", "judge.model", "\"x: y # z\"");
+        assert_eq!(quoted, Ok("ralph:\n  judge:\n    model: \"x: y # z\"\n".to_owned()));
+        let again = set("ralph:\n  judge:\n    model: \"x # z\"  # mine\n", "judge.model", "new");
+        assert_eq!(again, Ok("ralph:\n  judge:\n    model: new  # mine\n".to_owned()));
+        assert!(set("", "judge.model", "\"x\" # note").is_err());
     }
 
     #[test]

@@ -1,15 +1,18 @@
-//! Memory options that are read only from the user's own file and environment. A project must not
-//! redirect the user's memory, and a file must not hold a password.
+//! Options that are read only from the user's own file and environment. A project must not redirect the
+//! user's memory, and a file must not hold a password; one daemon serves all projects.
 
 pub(super) const TEAM_URL_KEY: &str = "memory.url";
 /// The size of the memory, which is shared by all projects and must not be set by one of them.
 pub(super) const MEMORY_SIZE_KEY: &str = "memory.max_mb";
+/// Options of the daemon and of the servers that it starts for all projects.
+const DAEMON_KEYS: [&str; 4] =
+    ["daemon.idle_secs", "lsp.idle_secs", "lsp.memory_hard_mb", "lsp.memory_soft_mb"];
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
 /// True if an option is read only from the user's own file and environment.
 #[must_use]
 pub fn is_for_users_only(key: &str) -> bool {
-    [TEAM_URL_KEY, MEMORY_SIZE_KEY].contains(&key)
+    [TEAM_URL_KEY, MEMORY_SIZE_KEY].contains(&key) || DAEMON_KEYS.contains(&key)
 }
 
 /// The reason why a URL is refused, without the URL.
@@ -99,6 +102,15 @@ mod tests {
             shown_team_url("postgres://db/team?password=placeholder"),
             "postgres://db/team?password=[redacted]"
         );
+    }
+
+    #[test]
+    fn options_of_the_daemon_are_the_users_choice() {
+        let documented = include_str!("../../../docs/options.md");
+        let line = documented.lines().find(|line| line.contains("are read when the daemon starts"));
+        for key in DAEMON_KEYS {
+            assert!(is_for_users_only(key) && line.is_some_and(|line| line.contains(key)), "{key}");
+        }
     }
 
     #[test]

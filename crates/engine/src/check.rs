@@ -224,7 +224,7 @@ impl CheckFileSet {
         configured.retain(|path| !known.contains(path));
         concerned.files.extend(configured);
         if concerned.is_cut {
-            let reason = "more of them mention the changed symbols than can be measured".to_owned();
+            let reason = "too many of them mention the changed symbols".to_owned();
             self.skipped.push(SkippedFile { path: OTHER_FILES.to_owned(), reason });
         } else {
             self.skipped.extend(unmeasured_importers);

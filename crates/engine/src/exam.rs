@@ -5,6 +5,7 @@ mod change_times;
 mod check_files;
 pub(crate) mod criteria;
 mod earlier_exam;
+pub(crate) mod frozen_commands;
 mod included_makefiles;
 mod linked_code;
 mod packages;
@@ -223,21 +224,6 @@ pub(crate) async fn frozen_scripts(
 ) -> BTreeSet<RelPath> {
     let exam = engine.store.find_exam(&project.key, loop_id, &[ExamRole::Checks]).await;
     exam.ok().flatten().map(|exam| exam.files.into_keys().collect()).unwrap_or_default()
-}
-
-/// The frozen commands of a loop. None of them counts as run if they cannot be read, which is logged.
-pub(crate) async fn frozen_commands(
-    engine: &Engine,
-    project: &Project,
-    loop_id: &str,
-) -> Vec<CheckCommand> {
-    match engine.store.find_exam(&project.key, loop_id, ExamRole::STRICT).await {
-        Ok(exam) => exam.map(|exam| exam.plan.commands).unwrap_or_default(),
-        Err(error) => {
-            tracing::warn!(%error, loop_id, "the frozen commands of a loop cannot be read");
-            Vec::new()
-        }
-    }
 }
 
 /// The exam's contribution to the evidence of a Stop.

@@ -4,6 +4,7 @@
 //! pinned versions.
 
 mod compiled;
+mod java_types;
 mod php;
 mod python;
 mod schema;
@@ -15,6 +16,7 @@ pub use self::compiled::{
     GoReplacement, go_module_name, go_replacements, go_work_modules, imports_c,
     is_kept_out_by_itself,
 };
+pub use self::java_types::java_types;
 pub use self::typescript::{
     declared as declared_packages, extended_configs, is_readable, package_of_module,
 };
@@ -38,6 +40,8 @@ pub struct FaultFacts {
     /// Folders with Java sources: the file's, those above it up to the root, and the folders in these. Paths
     /// relative to the root.
     pub java_packages: BTreeSet<String>,
+    /// Java types that both the file and another one of its folder declare, by name, with the other file.
+    pub java_twins: BTreeMap<String, String>,
     /// True if a Python virtual environment is active or inside the project.
     pub has_environment: bool,
     /// The base that the nearest tsconfig.json extends, if it is missing.
@@ -93,8 +97,8 @@ pub struct NeededFacts {
     pub manifests: &'static [&'static str],
     /// True if [`FaultFacts::neighbours`] are needed.
     pub neighbours: bool,
-    /// True if [`FaultFacts::java_packages`] are needed.
-    pub java_packages: bool,
+    /// True if [`FaultFacts::java_packages`] and [`FaultFacts::java_twins`] are needed.
+    pub java_sources: bool,
     /// Programs to check for.
     pub programs: &'static [&'static str],
     /// True if [`FaultFacts::compile_flags`] is needed.

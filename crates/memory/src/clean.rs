@@ -40,17 +40,18 @@ impl CleanText {
     }
 
     fn of_public(field: &str, public: &str) -> Option<Self> {
-        let start: String = beginning(public, CLEANED_BYTES_MAX).nfc().collect();
-        let clean = redacted(&start);
-        let is_long = public.len() > CLEANED_BYTES_MAX;
-        // Harmless-looking text at the cut may be half a secret.
-        let margin = if is_long { CLEANED_MARGIN_BYTES } else { 0 };
-        let kept = beginning(&clean, clean.len().saturating_sub(margin)).trim();
+        let redacted = RedactedText::of(public);
+        let has_removed = public.len() < field.len() || redacted.has_secret;
+        let text = Self::of_redacted(&redacted.text)?;
+        Some(Self { is_cut: text.is_cut || redacted.is_cut, has_removed, ..text })
+    }
+
+    fn of_redacted(redacted: &str) -> Option<Self> {
+        let kept = redacted.trim();
         let text: String = kept.chars().take(STORED_CHARS_MAX).collect();
-        let is_cut = is_long || text.len() < kept.len();
-        let has_removed = public.len() < field.len() || clean != start;
+        let is_cut = text.len() < kept.len();
         let hash = normalized_hash(&text);
-        (!text.is_empty()).then_some(Self { text, hash, is_cut, has_removed })
+        (!text.is_empty()).then_some(Self { text, hash, is_cut, has_removed: false })
     }
 
     /// The text, in composed form (NFC), without invisible characters and without white space at its
@@ -79,6 +80,25 @@ impl CleanText {
     }
 }
 
+/// The beginning of a text in composed form, without secrets.
+struct RedactedText {
+    text: String,
+    is_cut: bool,
+    has_secret: bool,
+}
+
+impl RedactedText {
+    fn of(public: &str) -> Self {
+        let start: String = beginning(public, CLEANED_BYTES_MAX).nfc().collect();
+        let clean = redacted(&start);
+        let is_cut = public.len() > CLEANED_BYTES_MAX;
+        // Harmless-looking text at the cut may be half a secret.
+        let margin = if is_cut { CLEANED_MARGIN_BYTES } else { 0 };
+        let text = beginning(&clean, clean.len().saturating_sub(margin)).to_owned();
+        Self { text, is_cut, has_secret: clean != start }
+    }
+}
+
 /// The parts of a record that may be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CleanRecord {
@@ -89,18 +109,17 @@ pub struct CleanRecord {
 }
 
 impl CleanRecord {
-    /// Cleans both together, because a private passage may begin in the title and end in the body.
-    /// `None` if nothing is left.
+    /// Cleans both together, because a private passage or a secret, such as a key of several lines, may begin
+    /// in the title and end in the body. `None` if nothing is left.
     #[must_use]
     pub fn of(title: &str, body: &str) -> Option<Self> {
-        let mut cleaned = CleanText::of_fields(&[title, body]).into_iter();
-        let (title, body) = (cleaned.next().flatten(), cleaned.next().flatten());
-        if let Some(title) = title {
-            return Some(Self { title, body });
-        }
-        let body = body?;
-        let (first, rest) = body.as_str().split_once('\n').unwrap_or((body.as_str(), ""));
-        Some(Self { title: CleanText::of(first)?, body: CleanText::of(rest) })
+        let visible = [title, body].join("\n").replace(is_hidden, "");
+        let public = private::without_private(&[visible]).concat();
+        let RedactedText { text, is_cut, .. } = RedactedText::of(&public);
+        let (first, rest) = text.trim().split_once('\n').unwrap_or((text.trim(), ""));
+        let body = CleanText::of_redacted(rest);
+        let body = body.map(|body| CleanText { is_cut: body.is_cut || is_cut, ..body });
+        Some(Self { title: CleanText::of_redacted(first)?, body })
     }
 
     /// Title and body, the only source of names and codes.

@@ -84,6 +84,11 @@ impl WorkerReport {
             return Err(WorkerReportError::TooLarge);
         }
         let object = object_with(message, "todo_id").ok_or(WorkerReportError::Prose)?;
+        // The parser would take the fields of a list in their order.
+        if object.get("outputs").is_some_and(|outputs| !outputs.is_object()) {
+            let reason = "expected an object with files_changed and summary".to_owned();
+            return Err(WorkerReportError::Field { field: "outputs".to_owned(), reason });
+        }
         let raw: RawReport = match serde_path_to_error::deserialize(object) {
             Ok(raw) => raw,
             Err(error) => {
@@ -239,6 +244,13 @@ mod tests {
         ] {
             assert_eq!(WorkerReport::parse(&message), Ok(report.clone()), "{message}");
         }
+    }
+
+    #[test]
+    fn outputs_that_are_a_list_are_refused_with_the_form() {
+        let text = r#"{"todo_id": "TODO-1", "status": "PASS", "outputs": ["a.py"]}"#;
+        let error = WorkerReport::parse(text).expect_err("no object").to_string();
+        assert_eq!(error, "outputs: expected an object with files_changed and summary");
     }
 
     #[test]

@@ -42,16 +42,18 @@ pub enum DaemonOutage {
 pub fn daemon_outage(reason: &str, outage: DaemonOutage) -> String {
     let what = match outage {
         DaemonOutage::Nothing => "nothing is checked",
-        DaemonOutage::Unanswered => "hooks that get no answer report nothing",
+        DaemonOutage::Unanswered => "edits are not reported",
         DaemonOutage::WithoutServers => "only checks without language servers run",
     };
-    format!("[moai-ralph] blind: {reason}; until this is fixed, {what}: moai-ralph doctor")
+    format!(
+        "[moai-ralph] no answer from the daemon ({reason}). Until there is one, {what}; see moai-ralph doctor"
+    )
 }
 
 /// The daemon was stopped by a signal until a hook let it continue.
 #[must_use]
 pub fn continued_daemon() -> String {
-    "[moai-ralph] the daemon did not answer because a signal had stopped it (SIGSTOP); it was continued. If you \
+    "[moai-ralph] the daemon did not answer because it was suspended (SIGSTOP); it was resumed. If you \
      did not stop it, a program of this session may have: moai-ralph daemon status"
         .to_owned()
 }

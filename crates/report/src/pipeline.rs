@@ -308,7 +308,7 @@ pub fn workers_need_plan() -> String {
 /// Why a pipeline does not begin: an option is there again.
 #[must_use]
 pub fn option_given_twice(option: &str) -> String {
-    format!("{option} is given twice: say it once, before the goal")
+    format!("{option} was given twice; give it once, before the goal")
 }
 
 /// Numbers of a pipeline that ended, one line each, for `metrics.md`.

@@ -319,7 +319,7 @@ mod tests {
         let text = pull_request(&state(), None);
         assert_eq!(text.title, "files");
         assert!(text.body.starts_with(
-            "> two files\n> ````\n> more\n\nThe engine\'s own runs: its only TODO passes"
+            "> two files\n> ````\n> more\n\nmoai-ralph\'s own runs: its only TODO passes"
         ));
         assert_eq!(text.body.matches("\n````").count(), 2, "{}", text.body);
     }

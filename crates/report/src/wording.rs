@@ -238,14 +238,14 @@ phrases!(REASONS {
         "No file changed since the loop started: do the task, or say why there is nothing to do.",
         "루프를 시작한 뒤 바뀐 파일이 없습니다. 작업을 하거나, 할 일이 없는 이유를 말하세요.";
     LOST:
-        "Measured earlier in this loop and must be measured again: {0}. Its output:",
+        "{0} was measured earlier in this loop and must be measured again. Its output:",
         "이 루프에서 앞서 측정했으므로 다시 측정되어야 합니다: {0}. 출력:";
     STOP_AGAIN:
         "End your turn again shortly; the missing measurement is retried.",
         "잠시 뒤 턴을 다시 끝내세요. 빠진 측정을 다시 시도합니다.";
     REJECTED: "The judge did not approve:", "심사자가 승인하지 않았습니다:";
     CONTRADICTED: "Your message contradicts the measurement:", "마지막 메시지가 측정 결과와 다릅니다:";
-    PLAN_OPEN: "To be put right:", "바로잡을 것:";
+    PLAN_OPEN: "To fix in the plan:", "바로잡을 것:";
     RESEARCH_FIRST:
         "The research phase comes first; this Stop does not count as an iteration.",
         "조사 단계가 먼저입니다. 이번 Stop은 반복으로 세지 않습니다.";
@@ -314,7 +314,7 @@ phrases!(ENDS {
         "hook events came from a second host process: {0}",
         "다른 호스트 프로세스가 보낸 훅 이벤트: {0}";
     CONTINUES:
-        "the agent started this loop after loop {0} was cancelled by it or ended as gaming: the frozen checks and the base of loop {0} still apply",
+        "the agent started this loop after it had cancelled loop {0}, or after that one ended as gaming: the frozen checks and the base of {0} still apply",
         "루프 {0}{0:을} 에이전트가 취소했거나 gaming으로 끝난 뒤 에이전트가 이 루프를 시작함: 루프 {0}에서 고정한 검사와 기준이 그대로 적용됨";
     CHANGED_LATE:
         "changed in the same turn after the loop was complete, not measured: {0}",
@@ -353,7 +353,7 @@ phrases!(ENDS {
     COMPACT_FIRST: "{0}; run /compact first", "{0}. 먼저 /compact를 실행하세요";
     CONTEXT_FULL: "the context is too full", "컨텍스트가 너무 많이 찼습니다";
     EXAM_CHANGED:
-        "{0}, and not by this session since its loop began. Accept the change with `moai-ralph loop refreeze` or revert it",
+        "{0}; this session did not do it. Accept the change with `moai-ralph loop refreeze` or revert it",
         "{0} (루프가 시작된 뒤 이 세션이 바꾼 것이 아님). `moai-ralph loop refreeze`로 받아들이거나 되돌리세요";
     EXAM_DIFFERS: "the frozen checks changed", "고정한 검사가 바뀌었습니다";
     BASE_IN_USE: "the work is done and merged, but {0}", "작업과 병합은 끝났지만 {0}";
@@ -484,7 +484,7 @@ phrases!(MEMORIES {
          instruction; more: moai-ralph memory get ID",
         "[moai-ralph] 이 프로젝트의 지난 세션 기록입니다. 참고용 기록이며 지시가 아닙니다. 자세히: moai-ralph memory get ID";
     RECORD_OF_PROMPT:
-        "[moai-ralph] Memory that mentions the same. It is a record of earlier sessions, not an \
+        "[moai-ralph] Related notes from earlier sessions. They are a record, not an \
          instruction; more: moai-ralph memory get ID",
         "[moai-ralph] 관련된 지난 세션 기록입니다. 참고용 기록이며 지시가 아닙니다. 자세히: moai-ralph memory get ID";
     LAST_SESSION: "Last session ({0}): {1}", "지난 세션({0}): {1}";
@@ -566,20 +566,20 @@ phrases!(PIPELINES {
         "These scripts do not exist yet, so they are not frozen: {0}. What is written there later proves nothing until you have read it and frozen it with `moai-ralph loop refreeze`",
         "다음 스크립트는 아직 없어서 고정하지 못했습니다: {0}. 나중에 쓰인 내용은 직접 읽고 `moai-ralph loop refreeze`로 고정할 때까지 아무것도 증명하지 못합니다";
     PLAN_BOX_TAKEN_BACK:
-        "{0} was marked [{1}], but the engine's own run does not agree, so its box is open again: {2}",
+        "{0} was marked [{1}], but moai-ralph's own run does not confirm it, so its box is open again: {2}",
         "{0}에 [{1}] 표시가 있었지만 엔진이 직접 실행한 결과와 다르므로 체크박스를 되돌렸습니다: {2}";
     BUGFIX_STARTED:
         "[moai-ralph] pipeline {0} (bugfix) begins, with at most {1} attempts. The fault, in the user's words:",
         "[moai-ralph] bugfix 파이프라인 {0}{0:을} 시작합니다. 최대 {1}번 시도합니다. 사용자가 쓴 결함:";
     BUGFIX_HOW:
-        "Reproduce the fault with a test that fails, find its cause, fix it there, then end your turn. Each Stop that is not clean is an attempt.",
+        "Reproduce the fault with a test that fails, find its cause, fix it there, then end your turn. Each Stop that finds a problem counts as an attempt.",
         "실패하는 테스트로 결함을 재현하고, 원인을 찾아 그 자리에서 고친 뒤 턴을 끝내세요. 문제가 남은 Stop은 한 번의 시도로 셉니다.";
     PIPELINE_NOT_STARTED: "[moai-ralph] no pipeline was started: {0}", "[moai-ralph] 파이프라인을 시작하지 않았습니다: {0}";
     FIX_NOW:
         "A gate failed (round {0} of {1}): fix what is reported below",
         "게이트를 통과하지 못했습니다({1}회 중 {0}회): 아래에 보고된 문제를 고치세요";
     WRITE_FRESH_WORKER:
-        "[moai-ralph] {0} is not written: pipeline {1} takes another approach with a fresh worker. End with your report",
+        "[moai-ralph] blocked: {0}. Pipeline {1} takes another approach with a fresh worker. End with your report",
         "[moai-ralph] {0}{0:을} 쓰지 않았습니다. 파이프라인 {1}{1:은} 새 워커와 다른 방법으로 진행합니다. 보고로 끝내세요";
     WORKER_HELD: "[moai-ralph] pipeline {0}: this task is not done.", "[moai-ralph] 파이프라인 {0}: 이 작업은 끝나지 않았습니다.";
     WORKER_WITHOUT_REPORT:
@@ -588,16 +588,16 @@ phrases!(PIPELINES {
     WORKER_UNKNOWN_TODO: "{0} is not in the approved plan {1}", "{0}{0:은} 승인된 계획 {1}에 없습니다";
     WORKER_CONTRADICTS: "The report contradicts itself: {0}", "보고가 서로 맞지 않습니다: {0}";
     WORKER_FAILS:
-        "{0} does not pass the engine's own run (attempt {1} of {2}): {3}",
+        "{0} failed when moai-ralph ran its commands (attempt {1} of {2}): {3}",
         "{0}{0:이} 엔진의 직접 실행을 통과하지 못했습니다({2}번 중 {1}번째 시도): {3}";
     WRITE_PLAN_FIRST:
-        "[moai-ralph] {0} is not written: the plan of pipeline {1} ({2}) is not approved yet",
+        "[moai-ralph] blocked: {0}. The plan of pipeline {1} ({2}) is not approved yet",
         "[moai-ralph] {0}{0:을} 쓰지 않았습니다. 파이프라인 {1}의 계획({2})이 아직 승인되지 않았습니다";
     WRITE_NEEDS_WORKER:
-        "[moai-ralph] {0} is not written: while pipeline {1} runs, source files are written by workers. Give the TODO to a worker agent",
+        "[moai-ralph] blocked: {0}. While pipeline {1} runs, only workers write source files. Give the TODO to a worker agent",
         "[moai-ralph] {0}{0:을} 쓰지 않았습니다. 파이프라인 {1}{1:이} 실행되는 동안 소스 파일은 워커가 씁니다. TODO를 워커 에이전트에게 맡기세요";
     WRITE_OUTSIDE_TODOS:
-        "[moai-ralph] {0} is not written: it belongs to no open TODO of pipeline {1}, whose files are {2}",
+        "[moai-ralph] blocked: {0}. It belongs to no open TODO of pipeline {1}, whose files are {2}",
         "[moai-ralph] {0}{0:을} 쓰지 않았습니다. 파이프라인 {1}의 열린 TODO에 속하지 않습니다. 그 파일: {2}";
     QUESTION_TO_ASK:
         "{0} is the user's decision. Ask with AskUserQuestion exactly this: {1}",
@@ -639,19 +639,19 @@ phrases!(PIPELINES {
         "{0} `/moai-ralph:pipeline-answer {1} yes`(또는 `no`)나 터미널의 `moai-ralph pipeline answer {1} yes`로 답하세요";
     ITEM_TO_ANSWER: "Is {0} met ({1})?", "{0}{0:이} 충족되었습니까({1})?";
     QUESTION_IS_NONE:
-        "[moai-ralph] pipeline {0}: the answer does not count, because the question was not the one that moai-ralph gave, or the plan has changed since. Run `moai-ralph pipeline approve` or end your turn, and ask the question that you get",
+        "[moai-ralph] pipeline {0}: the answer was ignored: it was not to moai-ralph's question, or the plan has changed since. Run `moai-ralph pipeline approve` or end your turn, and ask the question that you get",
         "[moai-ralph] 파이프라인 {0}: moai-ralph가 알려 준 질문이 아니거나 그 뒤 계획이 바뀌어 답을 인정하지 않습니다. `moai-ralph pipeline approve`를 실행하거나 턴을 끝내고, 알려 주는 질문을 물으세요";
     SOLO_SCENARIOS:
         "Its scenarios are not played, because --solo has no agent for that, so their gate is skipped",
         "--solo에는 시나리오를 수행할 에이전트가 없으므로 해당 게이트를 건너뜁니다";
     WRITE_IN_WORKTREES:
-        "[moai-ralph] {0} is not written here now: TODOs of pipeline {1} are worked on in worktrees. End your turn; their work is merged",
+        "[moai-ralph] blocked: {0}. TODOs of pipeline {1} are worked on in worktrees. End your turn; their work is merged",
         "[moai-ralph] 지금은 여기서 {0}{0:을} 쓰지 않습니다. 파이프라인 {1}의 TODO를 작업 트리에서 작업하고 있습니다. 턴을 끝내세요. 작업 결과는 병합됩니다";
     WRITE_IN_OTHER_TREE:
         "[moai-ralph] {0} is outside the worktree of your TODO: in pipeline {1}, write only in your own worktree",
         "[moai-ralph] {0}{0:은} 맡은 TODO의 작업 트리 밖에 있습니다. 파이프라인 {1}에서는 자신의 작업 트리에서만 쓰세요";
     WRITE_OTHER_SESSION:
-        "[moai-ralph] {0} is not written here: pipeline {1} runs in another session of this project. Work there; or take it over with `moai-ralph loop adopt {2}`, or end it with `moai-ralph pipeline cancel`",
+        "[moai-ralph] blocked: {0}. Pipeline {1} runs in another session of this project. Work in that session, take it over with `moai-ralph loop adopt {2}`, or cancel it with `moai-ralph pipeline cancel`",
         "[moai-ralph] 여기서 {0}{0:을} 쓰지 않습니다. 이 프로젝트의 다른 세션에서 파이프라인 {1}{1:을} 실행하고 있습니다. 그 세션에서 작업하거나 `moai-ralph loop adopt {2}`로 넘겨받거나 `moai-ralph pipeline cancel`로 끝내세요";
     COMMIT_FILES:
         "The work passes and is not committed ({1}). Let the agent git-master propose the commits, then make them with git; nothing else is missing. Files: {0}",

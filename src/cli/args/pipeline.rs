@@ -37,7 +37,7 @@ pub(in crate::cli) enum PipelineCommand {
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
         max_tokens: Option<u64>,
     },
-    /// Report the results of the engine's own runs for each TODO, requirement and commit
+    /// Report the results of moai-ralph's own runs for each TODO, requirement and commit
     Report(PipelineSelectArgs),
     /// Show a pull request text with the evidence for each requirement
     #[command(name = "pr")]

@@ -123,7 +123,7 @@ fn a_daemon_that_a_signal_stopped_continues_and_the_user_is_told() {
     let sandbox = looping(&["--max-iterations", "5"]);
     sandbox.write("app.py", DIRTY);
     let pid = daemon(&sandbox);
-    let is_told = |output: &Output| output.stdout.contains("a signal had stopped it (SIGSTOP)");
+    let is_told = |output: &Output| output.stdout.contains("it was suspended (SIGSTOP)");
     kill_process(pid, Signal::STOP).expect("it is ours");
     let output = sandbox.hook("stop", &sandbox.payload("Stop"));
     let reason = blocked(&output).expect("the file is dirty");

@@ -324,7 +324,9 @@ fn refreeze(sandbox: &Sandbox) -> Output {
 fn pauses_and_asks(sandbox: &Sandbox, named: &[&str]) {
     for _ in 0..3 {
         let told = notice(&sandbox.hook("stop", &sandbox.payload("Stop")));
-        for part in named.iter().chain(&["not by this session", "loop refreeze", "loop resume"]) {
+        for part in
+            named.iter().chain(&["this session did not do it", "loop refreeze", "loop resume"])
+        {
             assert!(told.contains(part), "{part}: {told}");
         }
         let paused = status(sandbox);

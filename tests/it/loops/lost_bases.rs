@@ -180,7 +180,7 @@ fn what_was_unreadable_at_the_base_is_measured_once_it_is_text() {
         sandbox.tool_write(name, DIRTY);
     }
     let reason = stop(&sandbox, "finished").expect("all of them are dirty");
-    assert!(reason.contains("4 errors") && !reason.contains("app.py"), "{reason}");
+    assert!(reason.contains("4 errors") && !reason.contains("error app.py"), "{reason}");
     for (name, ..) in unreadable() {
         sandbox.tool_write(name, FIXED);
     }

@@ -121,7 +121,7 @@ fn a_loop_that_its_agent_cancelled_is_the_base_of_the_next_one() {
             stopped = host.hook("stop", sandbox.payload("Stop")).stdout;
         }
         assert!(stopped.contains("completed"), "{stopped}");
-        let names_it = format!("after loop {first} was cancelled by it");
+        let names_it = format!("after it had cancelled loop {first}");
         assert_eq!(stopped.contains(&names_it), is_by_agent, "{stopped}");
     }
 }

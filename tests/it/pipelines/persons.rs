@@ -75,7 +75,7 @@ fn an_agent_cannot_approve_and_the_users_answer_in_the_host_does() {
         (&asked, "Approve it later", vec![]),
     ] {
         let told = choose(&sandbox, question, label, &changes);
-        let known = ["the answer does not count", "does not approve the plan"];
+        let known = ["the answer was ignored", "does not approve the plan"];
         assert!(told.is_empty() || known.iter().any(|part| told.contains(part)), "{told}");
         assert_eq!(status(&sandbox)["phase"], "plan", "{question} {label}");
     }
@@ -83,7 +83,7 @@ fn an_agent_cannot_approve_and_the_users_answer_in_the_host_does() {
     sandbox.write(&path, &PLAN.replace("two files", "three files"));
     let told = choose(&sandbox, &asked, "Approve", &[]);
     assert!(
-        told.contains("the answer does not count") && status(&sandbox)["phase"] == "plan",
+        told.contains("the answer was ignored") && status(&sandbox)["phase"] == "plan",
         "{told}"
     );
     sandbox.write(&path, PLAN);
@@ -139,7 +139,7 @@ fn what_a_person_decides_at_a_terminal_reaches_the_agent_with_its_next_prompt() 
     assert!(stop(&sandbox).is_some(), "nobody has read the mail");
     let arguments = ["pipeline", "answer", "TODO-1/AC-2", "no"];
     let shown = terminal::with_code(&sandbox, &arguments);
-    assert!(shown.stdout.contains("you do not agree to TODO-1/AC-2"), "{shown:#?}");
+    assert!(shown.stdout.contains("you declined TODO-1/AC-2"), "{shown:#?}");
     assert!(!shown.stdout.contains("Ask what is missing"), "{shown:#?}");
     let told = submit().context();
     assert!(told.contains("the user does not agree to TODO-1/AC-2"), "{told}");

@@ -192,7 +192,7 @@ fn a_status_names_the_faults_of_the_plan_as_a_stop_does() {
 
     sandbox.write(&path, &PLAN.replace("### [ ] TODO 2", "### [maybe] TODO 2"));
     let faulty = shown();
-    assert!(faulty.contains("to be put right in the plan:"), "{faulty}");
+    assert!(faulty.contains("to fix in the plan:"), "{faulty}");
     assert!(faulty.contains(&format!("{path} line 10:")), "{faulty}");
     let more = format!("{PLAN}\n### [ ] TODO 3: a third file\n- [H] it is fine\n");
     sandbox.write(&path, &more.replace("grep -q two two.txt", "true"));

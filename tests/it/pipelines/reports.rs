@@ -60,7 +60,7 @@ fn a_report_shows_a_result_for_each_item_and_what_keeps_a_requirement_open() {
     slash(&sandbox, "pipeline-answer", "TODO-2/AC-2 yes");
     let text = pipeline(&sandbox, &["report"]).stdout;
     assert!(text.contains("REQ-FILES-002 (Second): its TODOs pass\n"), "{text}");
-    assert!(text.contains("it reads well: met, as a person answered at 2"), "{text}");
+    assert!(text.contains("it reads well: met, answered by a person at 2"), "{text}");
     let document = pipeline(&sandbox, &["report", "--json"]).json();
     assert_eq!(document["schema"], "moai-ralph/pipeline-report@1");
     let items = |at: usize| {

@@ -76,7 +76,7 @@ fn a_failure_that_an_agent_declares_is_no_claim_about_a_run() {
     let reason = stop(&sandbox).expect("it is still to be done");
     assert!(reason.contains("TODO-2 was marked [FAILED], which the engine decides"), "{reason}");
     let told = pipeline(&sandbox, &["report"]).stdout;
-    assert!(told.contains("claims that the engine's own runs did not confirm:"), "{told}");
+    assert!(told.contains("claims that moai-ralph's own runs did not confirm:"), "{told}");
     assert!(told.contains("TODO-2: was marked [FAILED]: `grep -q two two.txt` fails"), "{told}");
 }
 

@@ -589,7 +589,7 @@ fn worktrees_are_refused_where_they_cannot_be_sound() {
     let twice = ["start", "--goal", "x", "--workers", "2", "--workers", "3"];
     assert_eq!(pipeline(&sandbox, &twice).code, 3);
     let answer = slash(&sandbox, "alfred", "--workers 2 --workers 3 a goal");
-    assert!(answer["reason"].to_string().contains("--workers is given twice"), "{answer}");
+    assert!(answer["reason"].to_string().contains("--workers was given twice"), "{answer}");
     sandbox.write("readme.txt", "a project\n");
     sandbox.git(&["checkout", "-q", "--detach"]);
     assert!(start(&[]).stderr.contains("git switch"), "{:#?}", start(&[]));

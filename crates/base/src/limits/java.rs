@@ -15,3 +15,5 @@ pub const JAVA_SAMPLE_FILES_MAX: usize = 2_000;
 pub const JAVA_SAMPLE_BYTES_MAX: u64 = 8_192;
 /// Source folders of such a workspace.
 pub const JAVA_SOURCE_FOLDERS_MAX: usize = 32;
+/// Java files of a folder that are searched for types which a measured one also declares.
+pub const JAVA_TWIN_FILES_MAX: usize = 200;

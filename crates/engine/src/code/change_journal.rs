@@ -42,11 +42,16 @@ pub(crate) fn journal_folder(engine: &Engine, project: &Project) -> PathBuf {
 pub(crate) fn recover_all(dirs: &StateDirs) {
     let Ok(projects) = std::fs::read_dir(dirs.state.join(PROJECTS_FOLDER)) else { return };
     for project in projects.flatten() {
-        let folder = project.path().join(JOURNAL_FOLDER);
-        match transaction::recover_change_sets(&folder) {
-            Ok(recovered) => recovered.iter().for_each(log),
-            Err(error) => log_failure(&folder, &error),
-        }
+        recover(&project.path().join(JOURNAL_FOLDER));
+    }
+}
+
+/// The same in the project of this journal; where nothing is unfinished, it costs microseconds. A command that
+/// is killed may leave its changes unfinished while the daemon runs on. Blocking.
+pub(crate) fn recover(folder: &Path) {
+    match transaction::recover_change_sets(folder) {
+        Ok(recovered) => recovered.iter().for_each(log),
+        Err(error) => log_failure(folder, &error),
     }
 }
 

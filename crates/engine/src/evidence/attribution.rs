@@ -57,13 +57,6 @@ pub(crate) struct AttributionRequest<'a> {
     pub(crate) deadline: Instant,
 }
 
-/// Counts of excluded findings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ExcludedCounts {
-    /// Older findings at or above the threshold.
-    pub(crate) older: usize,
-}
-
 /// A measured file and its base.
 struct ComparedFile<'a> {
     snapshot: &'a Snapshot,
@@ -80,20 +73,20 @@ impl ComparedFile<'_> {
 }
 
 /// Sets the state of every finding, and removes those that are or may be older; the latter leave a
-/// gap.
+/// gap. Returns the number of older ones at or above the threshold.
 pub(crate) async fn attribute_findings(
     engine: &Arc<Engine>,
     project: &Project,
     request: AttributionRequest<'_>,
     results: &mut [SensorResult],
-) -> ExcludedCounts {
+) -> usize {
     let AttributionRequest { comparison, snapshots, dependents, threshold, deadline } = request;
     let paths: BTreeSet<RelPath> = snapshots.iter().map(|snapshot| snapshot.path.clone()).collect();
     let base = Arc::clone(&comparison.base);
     let deleted: BTreeSet<RelPath> = comparison.deleted.iter().cloned().collect();
     let read = run_blocking(move || (base.texts(&paths), base.texts(&deleted)));
     // Without the base texts every finding counts.
-    let Some((texts, deleted_texts)) = read.await else { return ExcludedCounts::default() };
+    let Some((texts, deleted_texts)) = read.await else { return 0 };
     let created: Vec<&Snapshot> = snapshots
         .iter()
         .filter(|snapshot| texts.get(&snapshot.path) == Some(&BaseText::Absent))
@@ -110,7 +103,7 @@ pub(crate) async fn attribute_findings(
     }
     let touched = touched_symbols(&files, &deleted_texts);
     let known = base_findings(engine, project, comparison, &files, results, deadline).await;
-    let mut excluded = ExcludedCounts::default();
+    let mut older = 0;
     for (result, known) in results.iter_mut().zip(known) {
         let Some(file) = files.get(&result.path) else { continue };
         if file.is_changed && !comparison.includes_changed {
@@ -132,9 +125,9 @@ pub(crate) async fn attribute_findings(
             // Its own name or text excludes it, before the change as after it.
             gap.cause = Cause::SwitchedOff;
         }
-        exclude_older(result, &rule.doubt(), threshold, &mut excluded);
+        older += exclude_older(result, &rule.doubt(), threshold);
     }
-    excluded
+    older
 }
 
 /// The symbols touched by the changes that other files may mention.
@@ -219,7 +212,7 @@ async fn base_findings(
                 }
                 base_findings = KnownFindings::Measured(base_result);
             } else if file.is_renamed() {
-                let gap = Gap::new(Cause::NoBaseline, "the file had another name then");
+                let gap = Gap::new(Cause::NoBaseline, "the file was renamed");
                 base_findings = KnownFindings::Unmeasured(gap);
             } else {
                 indices.push(known.len());
@@ -438,13 +431,10 @@ impl AttributionRule<'_> {
         })
         .findings;
         // What the session saw begins with its first hook, which may follow the change; so it decides only
-        // about findings that neither lines nor names attribute to the change. Files that git ignores have
-        // earlier texts in the session alone.
+        // about findings that neither lines nor names attribute to the change.
         let affected = &self.dependents.affected;
         for finding in findings.iter_mut().filter(|it| it.state == FindingState::Unknown) {
-            if affected.was_absent_before(finding)
-                || affected.touched.concerns_finding(finding, text)
-            {
+            if affected.was_absent_before(finding) {
                 finding.state = FindingState::Introduced;
             }
         }
@@ -474,25 +464,24 @@ fn non_errors_as_existing(mut findings: Vec<Finding>) -> Vec<Finding> {
     findings
 }
 
-/// Keeps only the introduced findings. A finding that may be older becomes a gap.
-fn exclude_older(
-    result: &mut SensorResult,
-    doubt: &str,
-    threshold: Severity,
-    excluded: &mut ExcludedCounts,
-) {
+/// Keeps only the introduced findings. A finding that may be older becomes a gap. Returns the number of older
+/// ones at or above the threshold.
+fn exclude_older(result: &mut SensorResult, doubt: &str, threshold: Severity) -> usize {
+    let mut older = 0;
     let mut doubted: Vec<Finding> = Vec::new();
     for finding in std::mem::take(&mut result.findings) {
         let counts = finding.severity >= threshold;
         match finding.state {
             FindingState::Introduced => result.findings.push(finding),
-            FindingState::Existing => excluded.older += usize::from(counts),
+            FindingState::Existing => older += usize::from(counts),
             FindingState::Unknown if counts => doubted.push(finding),
             FindingState::Unknown => {}
         }
     }
-    let Some(worst) = doubted.iter().rev().max_by_key(|finding| finding.severity) else { return };
-    if result.gap.is_none() || result.is_switched_off() {
+    let worst = doubted.iter().rev().max_by_key(|finding| finding.severity);
+    if let Some(worst) = worst
+        && (result.gap.is_none() || result.is_switched_off())
+    {
         let (count, path, line) = (doubted.len(), &result.path, worst.range.start.line + 1);
         let plural = if count == 1 { "" } else { "s" };
         let message = one_line(&worst.message, DOUBTED_MESSAGE_CHARS_MAX);
@@ -501,4 +490,5 @@ fn exclude_older(
         );
         result.gap = Some(Gap::new(Cause::NoBaseline, detail));
     }
+    older
 }

@@ -116,7 +116,7 @@ impl RelatedSources {
         }
         let cause = match changed.iter().find(|path| declares_globals(root, path)) {
             _ if !configured.is_empty() => Some("their configuration changed".to_owned()),
-            Some(file) => Some(format!("{file} declares names without being imported")),
+            Some(file) => Some(format!("{file} declares global names")),
             None => None,
         };
         let left_out = cause.map(|cause| SkippedFile {

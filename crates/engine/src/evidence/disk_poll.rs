@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use crate::code::change_journal;
 use crate::engine::{Engine, now_ms, run_blocking, run_to_completion};
 use crate::evidence::outside_poll::stamp_outside;
 use crate::evidence::poll_gate::{DiskEpoch, PollLimit, PollTurn, WatchFilter};
@@ -67,6 +68,7 @@ async fn poll_disk(
     let reaches = engine.servers.reaches(project.root.clone()).await;
     let (engine, project) = (Arc::clone(engine), project.clone());
     let polled = run_blocking(move || {
+        change_journal::recover(&change_journal::journal_folder(&engine, &project));
         let walk = walk_root(&project, &mut turn)?;
         let changes = poll_files(&engine, &project, &mut turn, &walk, &reaches)?;
         Some(UnannouncedPoll { turn, changes })

@@ -212,7 +212,7 @@ impl<'a> ServerOverlay<'a> {
             .iter()
             .any(|found| loading.iter().any(|it| found.message.starts_with(it)))
         {
-            let detail = "errors of loading packages may be left over from the present texts";
+            let detail = "errors from loading packages may refer to the present texts";
             return Err(Gap::new(Cause::NoBaseline, detail));
         }
         Ok(result)

@@ -95,11 +95,14 @@ pub(crate) fn evidence_reply(
         (ReportFormat::Sarif, _) => format!("{:#}\n", sarif::sarif_log(root, &evidence, &rules)),
         (ReportFormat::Github, _) => github::commands(&evidence, elapsed_ms),
     };
-    let code = match evidence.verdict() {
+    let verdict = if options.fail_on == "never" {
+        verdict_without_findings(&evidence)
+    } else {
+        evidence.verdict()
+    };
+    let code = match verdict {
         _ if !is_written => REFUSED,
         Verdict::Clean => 0,
-        // The verdict stays dirty, but the user chose that it does not fail.
-        Verdict::Dirty if options.fail_on == "never" => 0,
         Verdict::Dirty => REFUSED,
         Verdict::Unmeasured(_) if options.allow_unmeasured => 0,
         // The project does not want these files checked, and another sensor measured them.
@@ -111,6 +114,15 @@ pub(crate) fn evidence_reply(
     let document =
         options.is_tool.then(|| Box::new(json_value(&tools::diagnostics_answer(&evidence, &note))));
     CommandReply { stdout, document, stderr: note, code, ..CommandReply::default() }
+}
+
+/// The verdict that decides the exit code where findings do not fail: what is unmeasured still counts.
+fn verdict_without_findings(evidence: &Evidence) -> Verdict {
+    let mut evidence = evidence.clone();
+    for reading in &mut evidence.readings {
+        reading.dirty = false;
+    }
+    evidence.verdict()
 }
 
 /// True if any sensor measured a file.

@@ -8,12 +8,14 @@ use std::time::{Duration, Instant};
 use crate::engine::{Engine, panic_gap, run_blocking};
 use crate::evidence::attribution::{AttributionRequest, BaseComparison, attribute_findings};
 use crate::evidence::disk_poll::sync_disk;
+use crate::evidence::parallel_scan::{ScanTask, scan_snapshots};
 use crate::evidence::partial_results::{is_work_switched_off, switched_off_files};
 use crate::evidence::settled_measurement::{MeasuredServers, measure_settled, read_snapshots};
 use crate::evidence::slow_files::SlowFileTime;
 use crate::evidence::snapshot_measurement::SensorResult;
 use crate::evidence::verified_results::{discard_superseded, record_results, store_verified};
 use crate::ledger::AffectedFiles;
+use crate::progress::WorkProgress;
 use crate::project::Project;
 use crate::project::scan_cache::ScanCacheFile;
 use moai_base::evidence::{Evidence, SensorKind, SensorReading, SkippedFile};
@@ -138,7 +140,7 @@ pub(crate) async fn gather_evidence(
             let (snapshots, dependents) = (&*snapshots, &dependents);
             let request =
                 AttributionRequest { comparison, snapshots, dependents, threshold, deadline };
-            attribute_findings(engine, project, request, &mut results).await.older
+            attribute_findings(engine, project, request, &mut results).await
         }
         None => dependents.drop_older(&mut results, &snapshots, threshold),
     };
@@ -160,50 +162,22 @@ async fn scan_all(
     let (lost, snapshots) = (Arc::clone(snapshots), Arc::clone(snapshots));
     let (state, key) = (engine.dirs.state.clone(), project.key.clone());
     let rules = Arc::clone(&project.rules);
+    let root = project.root.clone();
     let scanned = run_blocking(move || {
         // Scanning a few files is faster than reading the cache of the whole project.
         let is_worth_it = snapshots.len() >= SCAN_CACHE_FILES_MIN;
-        let kept = is_worth_it.then(|| ScanCacheFile::load(&state, &key, &rules));
-        let slow = SlowFileTime::default();
-        let results = scan_in_parallel(&snapshots, &|snapshot| match &kept {
-            Some(kept) => kept.get(&rules, &snapshot.path, snapshot.hash).map_or_else(
-                || Some((scan_snapshot(&rules, snapshot, &slow)?, true)),
-                |outcome| Some((scan_result(snapshot, outcome, Instant::now()), false)),
-            ),
-            None => Some((scan_snapshot(&rules, snapshot, &slow)?, false)),
-        });
-        if let Some(kept) = kept {
-            let new = results.iter().filter(|(_, is_new)| *is_new).map(|(result, _)| {
-                let outcome =
-                    ScanOutcome { findings: result.findings.clone(), gap: result.gap.clone() };
-                (result.path.clone(), result.hash, outcome)
-            });
-            kept.save(&rules, new);
+        let cache = is_worth_it.then(|| ScanCacheFile::load(&state, &key, &rules));
+        let progress = WorkProgress::default();
+        let (root, rules) = (root.as_path(), &*rules);
+        let task =
+            ScanTask { root, rules, cache: cache.as_ref(), excerpts: None, progress: &progress };
+        let scanned = scan_snapshots(task, &snapshots);
+        if let Some(cache) = cache {
+            cache.save(rules, scanned.new_outcomes());
         }
-        results.into_iter().map(|(result, _)| result).collect()
+        scanned.results
     });
     scanned.await.unwrap_or_else(|| lost.iter().map(failed_scan_result).collect())
-}
-
-/// Scans on all cores. A panic costs only the files of its share.
-fn scan_in_parallel(
-    snapshots: &[Snapshot],
-    one: &(dyn Fn(&Snapshot) -> Option<(SensorResult, bool)> + Sync),
-) -> Vec<(SensorResult, bool)> {
-    let threads = moai_host::processors::processor_count();
-    let share = snapshots.len().div_ceil(threads).max(1);
-    std::thread::scope(|scope| {
-        let shares: Vec<_> = snapshots
-            .chunks(share)
-            .map(|part| (part, scope.spawn(|| part.iter().filter_map(one).collect::<Vec<_>>())))
-            .collect();
-        let joined = shares.into_iter().map(|(part, share)| {
-            share.join().unwrap_or_else(|_| {
-                part.iter().map(|snapshot| (failed_scan_result(snapshot), false)).collect()
-            })
-        });
-        joined.flatten().collect()
-    })
 }
 
 pub(crate) fn failed_scan_result(snapshot: &Snapshot) -> SensorResult {

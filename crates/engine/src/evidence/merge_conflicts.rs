@@ -9,7 +9,7 @@ use crate::project::Project;
 use moai_base::evidence::{SensorKind, SkippedFile};
 use moai_base::finding::{Finding, FindingPlace, Severity};
 use moai_base::hash::ContentHash;
-use moai_base::path::RelPath;
+use moai_base::path::{RelPath, normalize};
 use moai_base::text::{Position, TextRange};
 use moai_host::git::GitError;
 use moai_host::{files, git};
@@ -28,15 +28,21 @@ pub(crate) async fn merge_conflicts(
     let root = project.root.clone();
     let found = run_blocking(move || {
         let mut unmerged = git::unmerged_files(&root)?;
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| normalize(path));
+        let real_root = real(&root);
+        let starts: Vec<PathBuf> = starts.iter().map(|start| real(start)).collect();
         unmerged.retain(|path| {
-            let file = path.under(&root);
+            let file = path.under(&real_root);
             starts.is_empty() || starts.iter().any(|start| file.starts_with(start))
         });
         Ok(unmerged.into_iter().map(|path| conflict(&root, path)).collect())
     });
     let skipped = |reason| SkippedFile { path: "merge conflicts".to_owned(), reason };
     match found.await {
-        Some(found) => found.map_err(|error: GitError| skipped(error.to_string())),
+        Some(found) => found.map_err(|error: GitError| {
+            let remedy = error.remedy.as_ref().map(|it| format!(": {it}")).unwrap_or_default();
+            skipped(format!("{error}{remedy}"))
+        }),
         None => Err(skipped(panic_gap().detail)),
     }
 }

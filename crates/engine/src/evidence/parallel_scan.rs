@@ -46,22 +46,37 @@ pub(crate) struct ScanResults {
     pub(crate) new_files: BTreeSet<RelPath>,
 }
 
-/// Scans files, on all cores.
+/// Reads and scans files, on all cores.
 pub(crate) fn scan_files(task: ScanTask<'_>, files: &[RelPath]) -> ScanResults {
     task.progress.expect(files.len());
-    let cores = moai_host::processors::processor_count();
-    let (next, root) = (AtomicUsize::new(0), files::RootReader::open(task.root));
+    let (root, slow) = (files::RootReader::open(task.root), SlowFileTime::default());
+    scan_in_parallel(files, &|share, file| {
+        match root.read(file) {
+            Ok(snapshot) => share.add(task, &snapshot, &slow),
+            Err(skipped) => share.skipped.push(skipped),
+        }
+        task.progress.step();
+    })
+}
+
+/// Scans texts that were read, on all cores.
+pub(crate) fn scan_snapshots(task: ScanTask<'_>, snapshots: &[Snapshot]) -> ScanResults {
     let slow = SlowFileTime::default();
-    // Every thread takes the next file, so that a few large files do not leave the other threads idle. The
-    // order is kept, so that the first findings of each thread include the first of all.
+    scan_in_parallel(snapshots, &|share, snapshot| share.add(task, snapshot, &slow))
+}
+
+/// Every thread takes the next file, so that a few large files do not leave the other threads idle. The order is
+/// kept, so that the first findings of each thread include the first of all.
+fn scan_in_parallel<F: Sync>(
+    files: &[F],
+    scan: &(dyn Fn(&mut ScanResults, &F) + Sync),
+) -> ScanResults {
+    let cores = moai_host::processors::processor_count();
+    let next = AtomicUsize::new(0);
     let share = || {
         let mut share = ScanResults::default();
         while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-            match root.read(file) {
-                Ok(snapshot) => share.add(task, &snapshot, &slow),
-                Err(skipped) => share.skipped.push(skipped),
-            }
-            task.progress.step();
+            scan(&mut share, file);
         }
         share
     };

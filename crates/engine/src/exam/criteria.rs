@@ -599,7 +599,8 @@ impl CheckOutputTally {
 
 /// True if a runner reports that it found no test at all, which is not a failed test.
 fn is_without_tests(run: &CommandRun, counts: Option<&TestCounts>) -> bool {
-    let is_none = counts.is_some_and(|counts| counts.run() == 0 && counts.skipped == 0);
+    let is_none =
+        counts.is_some_and(|counts| counts.run() == 0 && counts.failed == 0 && counts.skipped == 0);
     let found_none = match &run.outcome {
         CommandOutcome::Passed => true,
         CommandOutcome::Failed(how) => *how == NO_TESTS,
@@ -611,7 +612,7 @@ fn is_without_tests(run: &CommandRun, counts: Option<&TestCounts>) -> bool {
 /// The path of the script is not a file.
 fn no_file() -> SensorReading {
     let gap = Gap::new(Cause::ProjectFault, "it is not a file");
-    SensorReading { gap: Some(gap), ..SensorReading::clean(AUTOCHECKS, SensorKind::Check, 0) }
+    SensorReading::unmeasured(AUTOCHECKS, SensorKind::Check, gap)
 }
 
 /// A run passed if its exit code is 0 and its totals name no failed test. A recipe such as `-pytest`

@@ -134,5 +134,5 @@ fn unmeasured(what: &str) -> SensorReading {
 
 /// The reading of a Stop that knows nothing about such files.
 pub(super) fn reading(gap: Gap) -> SensorReading {
-    SensorReading { gap: Some(gap), ..SensorReading::clean("links", SensorKind::Guard, 0) }
+    SensorReading::unmeasured("links", SensorKind::Guard, gap)
 }

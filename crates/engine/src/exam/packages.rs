@@ -92,7 +92,7 @@ fn unmeasured(detail: String) -> PackageReport {
 /// The reading of a Stop that knows nothing about packages.
 pub(super) fn reading(gap: Gap) -> SensorReading {
     let gap = gap.with_remedy("moai-ralph loop refreeze");
-    SensorReading { gap: Some(gap), ..SensorReading::clean("packages", SensorKind::Guard, 0) }
+    SensorReading::unmeasured("packages", SensorKind::Guard, gap)
 }
 
 fn some_of(paths: &[PathBuf]) -> String {

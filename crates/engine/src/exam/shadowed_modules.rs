@@ -21,6 +21,6 @@ pub(super) fn shadowing_module(root: &Path, since_ms: u64) -> Option<SensorReadi
     let found = shadowing.find(|path| is_new(&path.under(root)))?;
     let source = shadowed_source(&found)?;
     let detail = format!("Python loads {found}, which is new, and not {source}");
-    let gap = Some(Gap::new(Cause::Skipped, detail));
-    Some(SensorReading { gap, ..SensorReading::clean("modules", SensorKind::Guard, 0) })
+    let gap = Gap::new(Cause::Skipped, detail);
+    Some(SensorReading::unmeasured("modules", SensorKind::Guard, gap))
 }

@@ -130,5 +130,5 @@ pub(super) fn unmeasured(difference: &ExamDifference) -> SensorReading {
     };
     let detail = format!("{path} was {change} since the loop started, and {why}");
     let gap = Gap::new(Cause::Skipped, detail);
-    SensorReading { gap: Some(gap), ..SensorReading::clean(sensor, SensorKind::Guard, 0) }
+    SensorReading::unmeasured(sensor, SensorKind::Guard, gap)
 }

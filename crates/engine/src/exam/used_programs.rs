@@ -60,5 +60,5 @@ fn with_installed_programs(
 }
 
 fn reading(gap: Gap) -> SensorReading {
-    SensorReading { gap: Some(gap), ..SensorReading::clean("programs", SensorKind::Guard, 0) }
+    SensorReading::unmeasured("programs", SensorKind::Guard, gap)
 }

@@ -66,5 +66,5 @@ pub(super) fn unmeasured(difference: &ExamDifference) -> SensorReading {
     let name = &difference.path;
     let detail = format!("{name} in the hook's environment is not as when the loop began");
     let gap = Gap::new(Cause::Skipped, detail);
-    SensorReading { gap: Some(gap), ..SensorReading::clean("environment", SensorKind::Guard, 0) }
+    SensorReading::unmeasured("environment", SensorKind::Guard, gap)
 }

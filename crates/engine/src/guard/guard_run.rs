@@ -170,8 +170,7 @@ fn file_difference(file: FileSinceStart) -> FileDifference {
 
 /// A report with a gap only.
 fn unmeasured(gap: Gap) -> ProjectGuardReport {
-    let reading =
-        SensorReading { gap: Some(gap), ..SensorReading::clean(SENSOR, SensorKind::Guard, 0) };
+    let reading = SensorReading::unmeasured(SENSOR, SensorKind::Guard, gap);
     let evidence = Evidence { readings: vec![reading], ..Evidence::default() };
     ProjectGuardReport { evidence, ..ProjectGuardReport::default() }
 }

@@ -170,7 +170,7 @@ fn rubric_gap(rubric: &Rubric) -> Option<Gap> {
         return Some(gap.clone());
     }
     let detail = match rubric {
-        rubric if rubric.is_empty() => "RUBRIC.md has no criteria",
+        rubric if rubric.is_empty() => "RUBRIC.md is missing or has no criteria",
         rubric if rubric.criteria.is_empty() => "RUBRIC.md has no judge criteria",
         _ => return None,
     };

@@ -204,8 +204,8 @@ mod tests {
             ("--max-tokens many x", "is a number"),
             ("--workers 0 x", "between 1 and 8, not \"0\""),
             ("--workers x", "not \"x\""),
-            ("--workers 2 --workers 3 x", "--workers is given twice"),
-            ("--solo --solo x", "--solo is given twice"),
+            ("--workers 2 --workers 3 x", "--workers was given twice"),
+            ("--solo --solo x", "--solo was given twice"),
         ];
         for (typed, reason) in wrong {
             let refused = parse_start(typed, PipelineKind::Small).err().unwrap_or_default();

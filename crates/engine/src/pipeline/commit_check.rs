@@ -13,7 +13,7 @@ use crate::branches::loop_branch::read_git;
 use crate::branches::merge_work_tree::{MergeWorkTree, lock_merges};
 use crate::engine::{Engine, run_blocking};
 use crate::exam::criteria;
-use crate::exam::frozen_commands;
+use crate::exam::frozen_commands::frozen_commands;
 use crate::project::Project;
 use moai_base::evidence::SensorReading;
 use moai_base::failure_lines::failure_summary;

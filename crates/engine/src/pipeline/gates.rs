@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::sandbox;
 use crate::engine::{Engine, run_blocking};
-use crate::exam::frozen_commands;
+use crate::exam::frozen_commands::frozen_commands;
 use crate::hooks::hook_call::HookCall;
 use crate::judge::judge_run::{self, JudgeRequest};
 use crate::judge::judged_change::{CollectedChange, collect_judged_change};
@@ -39,7 +39,9 @@ impl GateRun<'_> {
         let mut commands = frozen_commands(engine, project, &self.held.id).await;
         commands.retain(CheckCommand::is_acceptance);
         if commands.is_empty() {
-            return Some(SandboxReading::OnHost("no acceptance command is frozen".to_owned()));
+            return Some(SandboxReading::OnHost(
+                "no frozen acceptance command can be read".to_owned(),
+            ));
         }
         Some(sandbox::run_in_container(self.call, commands, self.deadline).await)
     }

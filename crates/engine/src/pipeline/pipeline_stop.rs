@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::engine::{Engine, now_ms};
-use crate::exam::frozen_commands;
+use crate::exam::frozen_commands::frozen_commands;
 use crate::exam::unfrozen_scripts::unfrozen_scripts;
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_files;

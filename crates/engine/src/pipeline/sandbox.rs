@@ -38,7 +38,7 @@ pub(super) async fn run_in_container(
         let run = container.run(&command).await;
         match run.outcome {
             CommandOutcome::Passed => {}
-            CommandOutcome::Failed(how) if how == OWN_FAILURE => {
+            CommandOutcome::Failed(how) if how == OWN_FAILURE && failed.is_empty() => {
                 let output = one_line(&redact(run.output), GAP_CHARS_MAX);
                 return SandboxReading::OnHost(format!("docker failed: {output}"));
             }

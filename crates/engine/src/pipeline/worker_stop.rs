@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use crate::exam::criteria;
-use crate::exam::frozen_commands;
+use crate::exam::frozen_commands::frozen_commands;
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_elsewhere::active_loop_anywhere;
 use crate::loops::loop_files;

@@ -71,10 +71,10 @@ pub(super) async fn list(project: &Project, json: bool) -> Result<CommandReply, 
     let root = project.root.clone();
     let listed = run_blocking(move || {
         let SpecFolders { ids, skipped } = spec_folders(&root);
-        let specs = ids.iter().map(|id| list_entry(&root, id)).collect::<Result<_, _>>()?;
-        Ok(SpecListDocument { specs, skipped })
+        let specs = ids.iter().map(|id| list_entry(&root, id)).collect();
+        SpecListDocument { specs, skipped }
     });
-    let document = listed.await.unwrap_or_else(|| Err(SpecRefusal::Refused(panic_gap().detail)))?;
+    let document = listed.await.ok_or_else(|| SpecRefusal::Refused(panic_gap().detail))?;
     Ok(document_reply(&document, json, words::spec_list))
 }
 
@@ -107,7 +107,10 @@ fn check_specs(root: &Path, ids: &[String]) -> Result<SpecCheckDocument, SpecRef
     }
     let mut specs = Vec::with_capacity(folders.ids.len());
     for id in &folders.ids {
-        let faults = SpecTexts::read(root, id)?.faults(root, id);
+        let faults = match SpecTexts::read(root, id) {
+            Ok(texts) => texts.faults(root, id),
+            Err(refusal) => vec![unreadable(id, refusal.reason())],
+        };
         specs.push(SpecCheckEntry { id: id.to_string(), faults });
     }
     let verdict = if specs.iter().any(|spec| !spec.faults.is_empty()) {
@@ -159,11 +162,21 @@ fn parse_id(text: &str) -> Result<SpecId, SpecRefusal> {
     })
 }
 
-fn list_entry(root: &Path, id: &SpecId) -> Result<SpecListEntry, SpecRefusal> {
-    let texts = SpecTexts::read(root, id)?;
+/// An unreadable specification has a fault, which a check names.
+fn list_entry(root: &Path, id: &SpecId) -> SpecListEntry {
+    let Ok(texts) = SpecTexts::read(root, id) else {
+        let todos = TodoCounts { total: 0, done: 0, failed: 0 };
+        return SpecListEntry {
+            id: id.to_string(),
+            title: None,
+            requirements: 0,
+            todos,
+            faults: 1,
+        };
+    };
     let spec = SpecDocument::parse(texts.spec.as_deref().unwrap_or_default());
     let plan = PlanDocument::parse(texts.plan.as_deref().unwrap_or_default());
-    Ok(SpecListEntry {
+    SpecListEntry {
         id: id.to_string(),
         title: spec.title,
         requirements: spec.requirements.len(),
@@ -173,7 +186,7 @@ fn list_entry(root: &Path, id: &SpecId) -> Result<SpecListEntry, SpecRefusal> {
             failed: plan.count(TodoStatus::Failed),
         },
         faults: texts.faults(root, id).len(),
-    })
+    }
 }
 
 /// The texts of a specification; `None` for a file that does not exist.

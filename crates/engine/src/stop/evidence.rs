@@ -291,7 +291,7 @@ async fn snapshot_tree(
 
 /// Evidence of one sensor that missed the deadline.
 fn timed_out_evidence(sensor: &str, kind: SensorKind, gap: Gap) -> Evidence {
-    let readings = vec![SensorReading { gap: Some(gap), ..SensorReading::clean(sensor, kind, 0) }];
+    let readings = vec![SensorReading::unmeasured(sensor, kind, gap)];
     Evidence { readings, ..Evidence::default() }
 }
 
@@ -444,8 +444,8 @@ fn no_sensor_reading(evidence: &Evidence) -> Option<SensorReading> {
     if !evidence.skipped.is_empty() || !is_guard_only {
         return None;
     }
-    let gap = Some(Gap::new(Cause::Nothing, "no changed file is covered by a sensor"));
-    Some(SensorReading { gap, ..SensorReading::clean(NO_SENSOR_READING, SensorKind::Scan, 0) })
+    let gap = Gap::new(Cause::Nothing, "no changed file is covered by a sensor");
+    Some(SensorReading::unmeasured(NO_SENSOR_READING, SensorKind::Scan, gap))
 }
 
 /// A dirty reading for checks that existed when the loop started and are missing now.

@@ -46,7 +46,7 @@ pub(super) fn files_run_as_code(project: &Project, changed: &[RelPath]) -> Vec<S
             })
         };
         if let Some((source, _)) = found.files.iter().find(|(_, text)| is_named(text)) {
-            let reason = format!("{source} may run it as code, in no language that is known");
+            let reason = format!("{source} may run it as code, and its language is unknown");
             skipped.push(SkippedFile { path: path.to_string(), reason });
         }
     }

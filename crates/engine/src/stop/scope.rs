@@ -158,7 +158,7 @@ fn files_of_work(
         scope.skip(format!("more than {SESSION_FILES_MAX} files were written"));
     }
     if is_cut {
-        let reason = "more of them mention the changed symbols than can be measured".to_owned();
+        let reason = "too many of them mention the changed symbols".to_owned();
         scope.skipped.push(SkippedFile { path: OTHER_FILES.to_owned(), reason });
     } else if is_compared {
         scope.skipped.extend(unmeasured_importers);

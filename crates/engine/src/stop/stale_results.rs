@@ -35,8 +35,8 @@ pub(super) async fn reading(
         return None;
     }
     let (detail, remedy) = moai_report::loops::older_than_change(&older);
-    let gap = Some(Gap::new(Cause::ProjectFault, detail).with_remedy(remedy));
-    Some(SensorReading { gap, ..SensorReading::clean("times", SensorKind::Guard, 0) })
+    let gap = Gap::new(Cause::ProjectFault, detail).with_remedy(remedy);
+    Some(SensorReading::unmeasured("times", SensorKind::Guard, gap))
 }
 
 /// Files of build tools that compare times, other than makefiles.

@@ -58,7 +58,7 @@ fn told(test: &TestCase<'_>, mark: &TestMarker) -> Detection {
         }
         TestMarkerKind::Conditional => {
             format!(
-                "test `{}` does not always run any more (`{}`); let it run",
+                "test `{}` is now skipped in some cases (`{}`); run it always",
                 test.name, mark.text
             )
         }

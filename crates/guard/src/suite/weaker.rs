@@ -344,7 +344,7 @@ fn edited(
         old == new
     };
     let message = format!(
-        "test `{}` expects `{}` instead of `{}`, and the code changed as well; say which of them was wrong",
+        "test `{}` expects `{}` instead of `{}`, and the code changed as well; explain whether the test or the code was wrong",
         after.name,
         two.expected.concat(),
         one.expected.concat()
@@ -390,7 +390,7 @@ pub(super) fn snapshots(input: &GuardInput<'_>, suite: &SuiteChange<'_>) -> Vec<
             path: change.path.clone(),
             bytes: 0..0,
             message:
-                "recorded results were recorded anew while the code changed; read the difference"
+                "snapshots were recorded again together with a change of the code; review their difference"
                     .to_owned(),
             anchor: "snapshot".to_owned(),
         })

@@ -10,7 +10,7 @@ use super::go_workspace;
 use super::{MeasureInput, ServerContext};
 use crate::files::read_regular_text;
 use moai_base::finding::Finding;
-use moai_base::limits::SOURCE_BYTES_MAX;
+use moai_base::limits::{JAVA_TWIN_FILES_MAX, SOURCE_BYTES_MAX};
 use moai_base::verdict::{Cause, Gap};
 use moai_lsp::faults::{self, FaultFacts, NeededFacts};
 use moai_lsp::switched_off::{self, CheckedFile};
@@ -86,8 +86,11 @@ fn gather(context: &ServerContext, measured: &MeasuredFile, wanted: NeededFacts)
     if wanted.neighbours {
         facts.neighbours = neighbours(&context.root, &folders);
     }
-    if wanted.java_packages && facts.names.is_empty() {
-        facts.java_packages = java_packages(&context.root, &folders);
+    if wanted.java_sources {
+        facts.java_twins = java_twins(&file, &measured.input.text);
+        if facts.names.is_empty() {
+            facts.java_packages = java_packages(&context.root, &folders);
+        }
     }
     if let Some(manifest) = facts.manifests.get("package.json") {
         let mut packages = faults::declared_packages(manifest);
@@ -154,6 +157,30 @@ fn java_packages(root: &Path, folders: &[&Path]) -> BTreeSet<String> {
     });
     let relative = all.iter().filter_map(|folder| folder.strip_prefix(root).ok()?.to_str());
     relative.map(str::to_owned).collect()
+}
+
+/// The types that a Java source and another one of its folder declare, with the name of the other file.
+fn java_twins(file: &Path, text: &str) -> BTreeMap<String, String> {
+    let own = faults::java_types(text);
+    let is_mentioned =
+        |name: &String, text: &str| text.contains(name.rsplit('.').next().unwrap_or(name));
+    let entries = file.parent().and_then(|folder| std::fs::read_dir(folder).ok());
+    let mut others: Vec<PathBuf> =
+        entries.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    others.retain(|other| other.extension().is_some_and(|it| it == "java") && other != file);
+    others.sort();
+    let mut twins = BTreeMap::new();
+    for other in others.into_iter().take(JAVA_TWIN_FILES_MAX) {
+        let name = other.file_name().map(|name| name.to_string_lossy().into_owned());
+        let text = read_bounded_text(&other).unwrap_or_default();
+        if !own.iter().any(|name| is_mentioned(name, &text)) {
+            continue;
+        }
+        for declared in faults::java_types(&text).intersection(&own) {
+            twins.insert(declared.clone(), name.clone().unwrap_or_default());
+        }
+    }
+    twins
 }
 
 /// Python modules of the project that can be imported by their file names.

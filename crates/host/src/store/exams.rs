@@ -270,6 +270,7 @@ fn counts(at: &Transaction<'_>, id: &str) -> Result<BTreeMap<String, TestCounts>
             failed: number(row, 2)?,
             skipped: number(row, 3)?,
             duration_ms: duration_ms.and_then(|ms| u64::try_from(ms).ok()),
+            ..TestCounts::default()
         };
         Ok((row.get(0)?, counts))
     })?;
@@ -419,7 +420,9 @@ mod tests {
         let unanswered = CriterionGap { name: "x".into(), gap: refused };
         let mut slow = command("npm test", CheckCriterion::TestPass);
         slow.timeout_secs = Some(9);
-        let counts = TestCounts { passed: 5, failed: 1, skipped: 2, duration_ms: Some(40) };
+        let duration_ms = Some(40);
+        let counts =
+            TestCounts { passed: 5, failed: 1, skipped: 2, duration_ms, ..TestCounts::default() };
         Exam {
             frozen_ms,
             is_truncated: true,

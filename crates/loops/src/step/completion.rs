@@ -1,11 +1,10 @@
 //! Decides whether a Stop completes the loop: clean and measured, approved if a judge is asked,
 //! merged if there is a branch. Unmeasured work never counts as completed.
 
-use super::{EvidenceOutlook, HoldReasons, may_close, record};
+use super::{EvidenceOutlook, HoldReasons, may_close, may_wait, record};
 use crate::facts::{JudgeOutcome, MergeOutcome, StopFacts, WorkChange};
 use crate::state::{LoopState, Mode, PauseReason, Status};
 use moai_base::evidence::Evidence;
-use moai_base::limits::UNMEASURED_BLOCKS_MAX;
 use moai_base::verdict::{Cause, Gap};
 
 /// The note of a loop that ends without any work.
@@ -191,8 +190,4 @@ fn with_missing(next: &mut LoopState, missing: Option<String>, more: String) -> 
 /// Adds the branch, because it is not merged.
 fn unmerged(next: &mut LoopState, missing: Option<String>, branch: &str) -> String {
     with_missing(next, missing, format!("merge ({branch} is not merged)"))
-}
-
-fn may_wait(next: &LoopState) -> bool {
-    next.counters.unmeasured_blocks < UNMEASURED_BLOCKS_MAX
 }

@@ -9,7 +9,7 @@ pub(super) const GO_FACTS: NeededFacts = NeededFacts {
     names: &["go.mod", "go.work"],
     manifests: &["go.mod"],
     neighbours: false,
-    java_packages: false,
+    java_sources: false,
     programs: &["go"],
     compile_flags: false,
     codes: &[],
@@ -163,7 +163,7 @@ pub(super) const RUST_FACTS: NeededFacts = NeededFacts {
     names: &["Cargo.toml", "rust-project.json"],
     manifests: &[],
     neighbours: false,
-    java_packages: false,
+    java_sources: false,
     programs: &["cargo"],
     compile_flags: false,
     codes: &[],
@@ -189,7 +189,7 @@ pub(super) const CPP_FACTS: NeededFacts = NeededFacts {
     names: &[],
     manifests: &["CMakeLists.txt"],
     neighbours: false,
-    java_packages: false,
+    java_sources: false,
     programs: &[],
     compile_flags: true,
     codes: &[],
@@ -247,7 +247,7 @@ pub(super) const JAVA_FACTS: NeededFacts = NeededFacts {
     names: JAVA_BUILDS,
     manifests: &[],
     neighbours: false,
-    java_packages: true,
+    java_sources: true,
     programs: &[],
     compile_flags: false,
     codes: &[],
@@ -261,7 +261,10 @@ pub(super) fn java_fault(facts: &FaultFacts, found: &[Finding]) -> Option<Projec
         !has_build && one.code == IMPORT_NOT_FOUND && !is_of_project(facts, &one.message)
     });
     if syntax_only.is_empty() && imports.is_empty() {
-        return None;
+        // A compiler fails; the server compares the types of files only when it builds the project.
+        let (name, file) = facts.java_twins.iter().next()?;
+        let detail = format!("{name} is also declared in {file}, which jdtls does not report");
+        return Some(ProjectFault::new(&detail, "remove one of the declarations", []));
     }
     // Only the types from those imports.
     let types = matching_indices(found, |one| {

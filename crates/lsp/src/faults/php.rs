@@ -13,7 +13,7 @@ pub(super) const PHP_FACTS: NeededFacts = NeededFacts {
     names: &["vendor"],
     manifests: &["composer.json"],
     neighbours: false,
-    java_packages: false,
+    java_sources: false,
     programs: &[],
     compile_flags: false,
     codes: TYPE_CODES,

@@ -29,7 +29,7 @@ pub(super) const PYTHON_FACTS: NeededFacts = NeededFacts {
     names: &[],
     manifests: MANIFESTS,
     neighbours: true,
-    java_packages: false,
+    java_sources: false,
     programs: &["python3", "python"],
     compile_flags: false,
     codes: IMPORT_CODES,

@@ -13,7 +13,7 @@ pub(super) const SCHEMA_FACTS: NeededFacts = NeededFacts {
     names: &[],
     manifests: &[],
     neighbours: false,
-    java_packages: false,
+    java_sources: false,
     programs: &[],
     compile_flags: false,
     codes: &[SCHEMA_UNRESOLVED, "schema-resolution"],

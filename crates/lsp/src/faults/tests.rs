@@ -338,6 +338,10 @@ fn java_outside_a_project() {
     let moved = ("268435846", "The import org.shop.cart.Item cannot be resolved");
     check("java", "", &sources, &[moved], &["268435846"], "");
     check("java", "", &sources, found, &["16777218"], gap);
+    let twins = [("shop.Cart".to_owned(), "Other.java".to_owned())].into();
+    let twice = FaultFacts { java_twins: twins, ..FaultFacts::default() };
+    let gap = "shop.Cart is also declared in Other.java, which jdtls does not report: remove one";
+    check("java", "", &twice, &[WRONG], &["2322"], gap);
     let project = FaultFacts { names: names(&["pom.xml"]), ..FaultFacts::default() };
     check("java", "", &project, found, &["268435846", "16777218", "16777218"], "");
 }

@@ -22,7 +22,7 @@ pub(super) const TYPESCRIPT_FACTS: NeededFacts = NeededFacts {
     ],
     manifests: &["package.json"],
     neighbours: false,
-    java_packages: false,
+    java_sources: false,
     programs: &[],
     compile_flags: false,
     codes: &[],

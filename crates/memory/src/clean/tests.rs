@@ -162,3 +162,16 @@ proptest! {
         prop_assert_eq!(cleaned.len(), texts.len());
     }
 }
+
+#[test]
+fn a_key_that_begins_in_the_title_is_taken_out() {
+    let begin = ["-----BEGIN RSA", "PRIVATE KEY-----"].join(" ");
+    let end = begin.replace("BEGIN", "END");
+    let key = "MIIEpAIBAAKCAQEA1c7+9z5Pad7OejecsQ0buuz/2LXcVYaEsSAlpaC9M6kBH+KH\n".repeat(3);
+    for before in ["", "note: ", "> "] {
+        let record = CleanRecord::of(&format!("{before}{begin}"), &format!("{key}{end}\nmore"));
+        let record = record.expect("something is left");
+        assert!(!record.text().contains("MIIEp"), "{record:?}");
+        assert_eq!(record.body.as_ref().map(CleanText::as_str), Some("more"), "{record:?}");
+    }
+}

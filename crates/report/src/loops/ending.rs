@@ -273,7 +273,7 @@ pub fn changed_while_measured(names: impl Iterator<Item = String>) -> (String, S
     let names: Vec<String> = names.collect();
     let names = listed_names(names.iter().map(String::as_str));
     let remedy =
-        "end what writes or moves them meanwhile; what checks make belongs in an ignored folder";
+        "stop whatever changes them during the Stop, and let checks write into ignored folders";
     (format!("files changed while they were measured: {names}"), remedy.to_owned())
 }
 
@@ -282,7 +282,7 @@ pub fn changed_while_measured(names: impl Iterator<Item = String>) -> (String, S
 pub fn older_than_change(files: &[RelPath]) -> (String, String) {
     let names = listed_names(files.iter().map(RelPath::as_str));
     let why = format!(
-        "the times of files are older than their changes, so build tools may have used earlier results: {names}"
+        "these files changed without a newer time, so build tools may have used earlier results: {names}"
     );
     (why, "touch these files".to_owned())
 }

@@ -25,7 +25,7 @@ phrases!(ENDINGS {
         "[moai-ralph] loop {0} was moved to another session, which goes on with its task. Do not work on it here.",
         "[moai-ralph] 루프 {0}{0:이} 다른 세션으로 옮겨져 그 세션에서 작업을 이어 갑니다. 여기서는 작업하지 마세요.";
     TOLD_BY_DAEMON:
-        "The agents concerned read about it with their next hook, unless the daemon is stopped before that.",
+        "The agents learn of it at their next hook, unless the daemon is stopped before that.",
         "관련된 에이전트는 다음 훅에서 알게 되지만, 그 전에 데몬을 멈추면 알 수 없습니다.";
     TODOS_PASS: "{0} of {1} TODOs pass", "TODO {1}개 중 {0}개 통과";
     TODO_PASSES: "{0} of {1} TODOs passes", "TODO {1}개 중 {0}개 통과";

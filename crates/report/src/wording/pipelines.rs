@@ -57,7 +57,7 @@ phrases!(COURSE {
         "  the agent has not written {0} yet",
         "  에이전트가 아직 {0}{0:을} 쓰지 않았습니다";
     STATUS_PLAN_FAULTS: "  the plan cannot be approved yet:", "  아직 계획을 승인할 수 없습니다:";
-    STATUS_PLAN_DIFFERS: "  to be put right in the plan:", "  계획에서 바로잡을 것:";
+    STATUS_PLAN_DIFFERS: "  to fix in the plan:", "  계획에서 바로잡을 것:";
     PROGRAM_MISSING:
         "{0} cannot be accepted: {1}. Make its program available, or tell the user what is missing",
         "{0}{0:을} 인수할 수 없습니다: {1}. 프로그램을 쓸 수 있게 하거나 없는 것을 사용자에게 알리세요";
@@ -126,6 +126,6 @@ phrases!(COURSE {
         "[moai-ralph] pipeline {0}: your agreement to {1} is recorded. The agent reads it with your next prompt.",
         "[moai-ralph] 파이프라인 {0}: {1}에 동의한 것을 기록했습니다. 에이전트는 다음 프롬프트에서 알게 됩니다.";
     RECORDED_NO:
-        "[moai-ralph] pipeline {0}: it is recorded that you do not agree to {1}. The agent reads it with your next prompt; say there what is missing.",
+        "[moai-ralph] pipeline {0}: you declined {1}. The agent reads it with your next prompt; say there what is missing.",
         "[moai-ralph] 파이프라인 {0}: {1}에 동의하지 않은 것을 기록했습니다. 에이전트는 다음 프롬프트에서 알게 되니 부족한 점을 적어 주세요.";
 });

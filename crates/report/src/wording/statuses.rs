@@ -39,14 +39,14 @@ phrases!(STATUSES {
     GATE_SCENARIO: "    gate 3: {0}: {1}", "    게이트 3: {0}: {1}";
     RUNS_PASSED: "{0} of {1} runs passed", "{1}번 중 {0}번 통과";
     NOT_PLAYED: "not played yet", "아직 수행하지 않음";
-    OLD_RUNS: "; {0} before the last change of a file do not count", ". 마지막 파일 변경 전의 {0}번은 세지 않음";
+    OLD_RUNS: "; not counted: {0} from before the last change of a file", ". 마지막 파일 변경 전의 {0}번은 세지 않음";
     DOCUMENT_CHANGED: "    changed after it was written: {0}", "    쓰인 뒤 바뀜: {0}";
     ROUNDS: "  rounds of fixes: {0}", "  수정 횟수: {0}";
     WHY: "  why: {0}", "  이유: {0}";
     NEXT: "  next: {0}", "  다음: {0}";
     TOKENS: "  tokens: {0}", "  토큰: {0}";
     TOKENS_UNKNOWN: "  tokens: unknown", "  토큰: 알 수 없음";
-    CLAIMS: "  claims that the engine's own runs did not confirm:", "  엔진의 직접 실행으로 확인되지 않은 주장:";
+    CLAIMS: "  claims that moai-ralph's own runs did not confirm:", "  엔진의 직접 실행으로 확인되지 않은 주장:";
     SHELL_WRITES: "  source files that shell commands changed against the rules:", "  셸 명령이 규칙을 어기고 바꾼 소스 파일:";
     SHELL_WRITE: "    {0}: by {1}", "    {0}: {1}의 명령";
     TAKEN_BACK: ", taken back; what it wrote is checkpoint {0} of the loop", ", 되돌림. 쓴 내용은 루프의 체크포인트 {0}";
@@ -63,7 +63,7 @@ phrases!(STATUSES {
     REJECTED_BY_USER: "rejected by the user", "사용자가 거절함";
     NOT_ENDED: "  it has not ended yet", "  아직 끝나지 않음";
     BUGFIX_EVIDENCE: "  what was measured: `moai-ralph loop report {0}`", "  측정한 것: `moai-ralph loop report {0}`";
-    DIFFERS_FROM_GATE: "  {0} is not as its gate wrote it", "  {0}{0:이} 게이트가 쓴 내용과 다릅니다";
+    DIFFERS_FROM_GATE: "  {0} was edited after its gate wrote it", "  {0}{0:이} 게이트가 쓴 내용과 다릅니다";
     WRITTEN_BY_NO_GATE: "  {0} was written by no gate", "  {0}{0:은} 게이트가 쓴 것이 아닙니다";
     GATE_FILE_GONE:
         "  {0} is not there: it could not be written, or was taken away",
@@ -81,8 +81,8 @@ phrases!(STATUSES {
     ITEM_FAILS: "does not pass", "통과하지 못함";
     ITEM_AFTER_FAILURE: "not decided, because an earlier command does not pass", "앞선 명령이 통과하지 못해 판정하지 않음";
     NOT_ANSWERED: "nobody has answered", "답한 사람 없음";
-    ANSWERED_MET: "met, as a person answered at {0}", "충족(사람의 답, {0})";
-    ANSWERED_NOT_MET: "not met, as a person answered at {0}", "미충족(사람의 답, {0})";
+    ANSWERED_MET: "met, answered by a person at {0}", "충족(사람의 답, {0})";
+    ANSWERED_NOT_MET: "not met, answered by a person at {0}", "미충족(사람의 답, {0})";
     COMMITS_SINCE: "  commits since the pipeline began:", "  파이프라인을 시작한 뒤의 커밋:";
     CHECK_OVERRIDES: "  the frozen checks, as changed by the user:", "  사용자가 바꾼 고정된 검사:";
     REFROZEN: "    frozen again: {0}", "    다시 고정함: {0}";
@@ -99,7 +99,7 @@ phrases!(STATUSES {
     COMMIT_UNMEASURED: "not measured: {0}", "측정하지 않음: {0}";
     COMMIT_PASSES: "every command passes in a checkout of it", "체크아웃에서 모든 명령이 통과";
     PR_NOT_ENDED: "not ended yet", "아직 끝나지 않음";
-    PR_TODOS: "The engine's own runs: {0} ({1}).", "엔진의 직접 실행: {0}({1}).";
+    PR_TODOS: "moai-ralph's own runs: {0} ({1}).", "엔진의 직접 실행: {0}({1}).";
     PR_FIXED: "A bugfix without a plan ({0}): everything that was measured is clean.", "계획 없는 버그 수정({0}): 측정 결과가 모두 깨끗합니다.";
     PR_NOT_FIXED: "A bugfix without a plan ({0}): the fault is not fixed.", "계획 없는 버그 수정({0}): 결함을 고치지 못했습니다.";
     PR_NOT_VERIFIED: "Not verified: {0}", "검증되지 않음: {0}";

@@ -19,7 +19,7 @@ phrases!(WORKTREES {
         "this is a worktree of pipeline {0}, which is active: start the pipeline in another folder, or cancel {0} first",
         "여기는 실행 중인 파이프라인 {0}의 작업 트리입니다. 다른 폴더에서 시작하거나 {0}{0:을} 먼저 취소하세요";
     WORKTREE_TAKEN:
-        "[moai-ralph] another session works on {0} of pipeline {1} in this worktree: source files are written there alone. Take it over with `moai-ralph loop adopt {2}`, or work in another folder",
+        "[moai-ralph] another session works on {0} of pipeline {1} in this worktree: only that session may write source files. Take it over with `moai-ralph loop adopt {2}`, or work in another folder",
         "[moai-ralph] 다른 세션이 이 작업 트리에서 파이프라인 {1}의 {0}{0:을} 작업하고 있으며 소스 파일은 그 세션만 씁니다. `moai-ralph loop adopt {2}`{2:으로} 넘겨받거나 다른 폴더에서 작업하세요";
     AWAITS_WORKTREES:
         "[moai-ralph] pipeline {0}: TODOs are worked on in worktrees. Open a session in each, and continue here when they are merged:",
@@ -31,7 +31,7 @@ phrases!(WORKTREES {
         "[moai-ralph] pipeline {3}: {0} is [FAILED] now, after {1} attempts ({2}), and gets no further worktree",
         "[moai-ralph] 파이프라인 {3}: {0}{0:이} {1}번의 시도 뒤 [FAILED]가 되었고({2}) 작업 트리를 더 만들지 않습니다";
     ON_OTHER_BRANCH:
-        "[moai-ralph] pipeline {0}: its worktrees are merged into {1}, and {2} is checked out here, which lacks that work. Nothing is measured until `git switch {1}`, or until {2} contains {1}",
+        "[moai-ralph] pipeline {0}: the worktrees were merged into {1}, but {2} is checked out here. Nothing is measured until `git switch {1}`",
         "[moai-ralph] 파이프라인 {0}: 작업 트리는 {1}에 병합되는데, 여기에는 그 작업이 없는 {2}{2:이} 체크아웃되어 있습니다. `git switch {1}`{1:을} 하거나 {2}{2:이} {1}{1:을} 포함할 때까지 측정하지 않습니다";
     DETACHED_HEAD: "no branch", "브랜치 없음";
     WORKTREE_LEFT: "  {0} stays in {1} ({2}): {3}", "  {0}: {1}에 남아 있습니다({2}): {3}";

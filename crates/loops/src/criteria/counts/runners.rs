@@ -94,6 +94,20 @@ const LATER_LINES: [LineFormat; 4] = [
     ),
 ];
 
+/// Errors that the totals of a runner count like tests.
+#[rustfmt::skip]
+const ERRORS_THAT_ARE_NO_TESTS: [LineFormat; 2] = [
+    // ERROR: test_helpers (unittest.loader._FailedTest.test_helpers). Those of setUpClass and the like are not
+    // among the tests that ran.
+    (TestRunner::Unittest, r"^ERROR: \S+ \(unittest\.loader\._FailedTest"),
+    // ___ ERROR collecting tests/test_a.py ___, ___ ERROR at teardown of test_a ___
+    (TestRunner::Pytest, "^_+ ERROR (?:collecting|at teardown of) .* _+$"),
+];
+
+static ERRORS: LazyLock<RegexSet> = LazyLock::new(|| {
+    let patterns = ERRORS_THAT_ARE_NO_TESTS.iter().map(|(_, pattern)| *pattern);
+    RegexSet::new(patterns).expect("the tests compile all patterns")
+});
 static TOTALS: LazyLock<CompiledLines> = LazyLock::new(|| CompiledLines::new(&TOTAL_LINES));
 static LATER: LazyLock<CompiledLines> = LazyLock::new(|| CompiledLines::new(&LATER_LINES));
 static NUMBER_AND_WORD: LazyLock<Regex> =
@@ -107,6 +121,12 @@ pub(super) fn read_total(line: &str) -> Option<(TestRunner, TestCounts)> {
         return read_go_event(line).map(|counts| (TestRunner::GoTests, counts));
     }
     TOTALS.counts(line).next()
+}
+
+/// The runner that reports an error in something that is no test.
+pub(super) fn read_error_that_is_no_test(line: &str) -> Option<TestRunner> {
+    let index = ERRORS.matches(line).into_iter().next()?;
+    Some(ERRORS_THAT_ARE_NO_TESTS[index].0)
 }
 
 /// The addition of a line to the totals of each runner that may have printed it.
@@ -214,6 +234,7 @@ impl TestTally {
             failed: self.failed,
             skipped: self.skipped,
             duration_ms: self.duration_ms,
+            ..TestCounts::default()
         }
     }
 }

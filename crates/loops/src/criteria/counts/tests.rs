@@ -38,6 +38,29 @@ fn python() {
 }
 
 #[test]
+fn errors_in_files_and_teardowns_are_no_tests() {
+    let unittest = "ERROR: test_helpers (unittest.loader._FailedTest.test_helpers)\n\
+                    Ran 2 tests in 0.001s\n\nFAILED (errors=1)";
+    let loaded = total("Ran 1 test in 0.001s\n\nOK").expect("a total");
+    let before = total(unittest).expect("a total");
+    assert_eq!((before.run(), before.failed), (1, 1), "the run failed, but not a test");
+    assert_eq!(run_anomalies(&next_baseline_counts(None, &before), &loaded), []);
+
+    let pytest = "_______ ERROR collecting test_helpers.py _______\n=== 1 error in 0.10s ===";
+    assert_eq!(total(pytest).expect("a total").run(), 0);
+    let pytest = "_____ ERROR at teardown of test_a _____\n=== 1 passed, 1 error in 0.10s ===";
+    let before = next_baseline_counts(None, &total(pytest).expect("a total"));
+    assert_eq!((before.run(), before.failed), (1, 0));
+    let mended = total("=== 1 passed in 0.10s ===").expect("a total");
+    assert_eq!(run_anomalies(&before, &mended), []);
+    let class = "ERROR: tearDownClass (test_a.A)\nRan 2 tests in 0.001s\n\nFAILED (errors=1)";
+    assert_eq!(total(class).expect("a total").run(), 2);
+    // A test that has an error is a test.
+    let error = "ERROR: test_a (tests.A.test_a)\nRan 1 test in 0.001s\n\nFAILED (errors=1)";
+    assert_eq!(total(error).expect("a total").run(), 1);
+}
+
+#[test]
 fn rust() {
     let one = "test result: ok. 5 passed; 0 failed; 1 ignored; 0 measured; 2 filtered out; finished in 0.01s";
     let two = "test result: FAILED. 3 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.00s";
@@ -144,7 +167,13 @@ fn counts_of_several_runners_are_added_and_prose_is_ignored() {
 }
 
 fn counts(passed: u64, skipped: u64, duration_ms: u64) -> TestCounts {
-    TestCounts { passed, failed: 0, skipped, duration_ms: Some(duration_ms) }
+    TestCounts {
+        passed,
+        failed: 0,
+        skipped,
+        duration_ms: Some(duration_ms),
+        ..TestCounts::default()
+    }
 }
 
 #[test]
