@@ -80,7 +80,7 @@ fn two_sessions_do_two_todos_in_worktrees_and_both_are_merged() {
     for (run, todo) in runs.iter().zip(["TODO-1", "TODO-2"]) {
         run.assert_finished();
         run.assert_first_told_in(1, &format!("Do {todo} of the plan"));
-        run.assert_first_told_in(2, "it belongs to no open TODO");
+        run.assert_first_told_in(2, "It belongs to no open TODO");
         run.assert_first_told_in(4, "Commit the files of this work");
     }
     for (name, word) in [("src/hello.txt", "hello\n"), ("src/bye.txt", "bye\n")] {

@@ -155,8 +155,8 @@ fn a_type_that_another_file_of_the_folder_declares_is_not_clean() {
     sandbox
         .write("src/app/Other.java", "package app;\n\nclass Other {}\n\nrecord Lib(int size) {}\n");
     let report = check(&sandbox, &["src/app/Other.java"], 4);
-    let gap = sensor(&report, SERVER)["gap"]["detail"].as_str().unwrap_or_default().to_owned();
-    assert!(gap.contains("app.Lib is also declared in Lib.java"), "{report:#}");
+    let reason = sensor(&report, SERVER)["reason"].to_string();
+    assert!(reason.contains("app.Lib is also declared in Lib.java"), "{report:#}");
     sandbox.write("src/app/Other.java", "package app;\n\nclass Other {}\n");
     check(&sandbox, &["src/app/Other.java"], 0);
 }
