@@ -1,5 +1,5 @@
-//! Every bound of the program, with its unit in the name. No other module defines a limit; those that
-//! users may change are options in `config` whose range is defined here.
+//! The bounds of the program that users may notice, with their units in their names. Those that users may
+//! change are options in `config` whose range is defined here.
 
 mod failure_lines;
 mod file_times;
