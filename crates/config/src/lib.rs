@@ -8,7 +8,7 @@ pub mod origins;
 pub mod pipeline;
 pub mod prices;
 pub mod set_option;
-mod team_url;
+mod users_only;
 mod withheld;
 
 use std::collections::BTreeMap;
@@ -20,8 +20,8 @@ use serde::{Deserialize, Deserializer};
 
 use self::judge::JudgeOptions;
 use self::pipeline::PipelineOptions;
-use self::team_url::MEMORY_SIZE_KEY;
-pub use self::team_url::{is_for_users_only, shown_team_url};
+use self::users_only::MEMORY_SIZE_KEY;
+pub use self::users_only::{is_for_users_only, shown_team_url};
 pub use self::withheld::WithheldOptions;
 use moai_loops::criteria::{CheckCommand, CheckCriterion};
 use moai_loops::options::{BaselineMode, LoopStartOptions, MAX_ITERATIONS_DEFAULT};
@@ -375,9 +375,9 @@ impl Config {
                 layer.memory.max_mb = None;
             }
             let url = layer.memory.url.as_deref();
-            let refused = url.and_then(|url| team_url::refusal(url, true));
+            let refused = url.and_then(|url| users_only::refusal(url, true));
             let applied = match refused {
-                Some(reason) => Err((team_url::TEAM_URL_KEY.to_owned(), reason.to_owned())),
+                Some(reason) => Err((users_only::TEAM_URL_KEY.to_owned(), reason.to_owned())),
                 None => config.apply_layer(layer, catalogue),
             };
             applied.map_err(|(key, reason)| ConfigError {
@@ -434,8 +434,8 @@ impl Config {
         self.pipeline.apply_layer(pipeline, &sync)?;
         set(&mut self.memory_enabled, memory.enabled);
         if let Some(url) = memory.url {
-            if let Some(reason) = team_url::refusal(&url, false) {
-                return Err((team_url::TEAM_URL_KEY.to_owned(), reason.to_owned()));
+            if let Some(reason) = users_only::refusal(&url, false) {
+                return Err((users_only::TEAM_URL_KEY.to_owned(), reason.to_owned()));
             }
             self.memory_url = Some(url).filter(|url| !url.is_empty());
         }
@@ -659,8 +659,8 @@ fn parse(name: &str, text: &str) -> Result<ConfigLayer, ConfigError> {
 fn plain_reason(reason: &str) -> String {
     const PLAIN: [(&str, &str); 3] = [
         ("invalid u64", "expected a whole number, 0 or more"),
-        ("duplicate mapping key", "a key is there twice"),
-        ("from_str_multiple", "expected one document, without `---` in between"),
+        ("duplicate mapping key", "duplicate key"),
+        ("from_str_multiple", "expected a single YAML document"),
     ];
     let plain = PLAIN.iter().find(|(part, _)| reason.contains(part));
     plain.map_or(reason, |(_, plain)| plain).to_owned()
@@ -717,8 +717,8 @@ mod tests {
     fn errors_of_the_parser_are_in_plain_words() {
         for (text, expected) in [
             ("ralph:\n  loop:\n    max_iterations: -1\n", "expected a whole number"),
-            ("ralph:\n  enabled: true\n  enabled: false\n", "a key is there twice"),
-            ("ralph:\n  enabled: true\n---\nralph: {}\n", "expected one document"),
+            ("ralph:\n  enabled: true\n  enabled: false\n", "duplicate key"),
+            ("ralph:\n  enabled: true\n---\nralph: {}\n", "expected a single YAML document"),
         ] {
             let error = load(&[text], &[]).expect_err(text);
             assert!(error.contains(expected), "{error}");

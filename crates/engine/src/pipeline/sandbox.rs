@@ -38,9 +38,13 @@ pub(super) async fn run_in_container(
         let run = container.run(&command).await;
         match run.outcome {
             CommandOutcome::Passed => {}
-            CommandOutcome::Failed(how) if how == OWN_FAILURE && failed.is_empty() => {
+            CommandOutcome::Failed(how) if how == OWN_FAILURE => {
                 let output = one_line(&redact(run.output), GAP_CHARS_MAX);
-                return SandboxReading::OnHost(format!("docker failed: {output}"));
+                if failed.is_empty() {
+                    return SandboxReading::OnHost(format!("docker failed: {output}"));
+                }
+                // What failed before still counts.
+                gaps.push(format!("`{}` docker failed: {output}", command.name));
             }
             CommandOutcome::Failed(how) => {
                 let output = format!("{} ({how})", run.output.trim_end());

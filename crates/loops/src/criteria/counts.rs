@@ -14,8 +14,8 @@ pub struct TestCounts {
     pub passed: u64,
     /// Tests that failed or had an error.
     pub failed: u64,
-    /// Those of them that are no tests: files that could not be loaded, and pytest's teardowns.
-    pub not_tests: u64,
+    /// Those of them that are not tests: files that could not be loaded, and pytest's teardowns.
+    pub non_test_errors: u64,
     /// Tests that were found but not run.
     pub skipped: u64,
     /// The time of the tests by the runner's own account, in milliseconds.
@@ -26,13 +26,13 @@ impl TestCounts {
     /// Number of tests that were run.
     #[must_use]
     pub fn run(&self) -> u64 {
-        self.passed.saturating_add(self.failed.saturating_sub(self.not_tests))
+        self.passed.saturating_add(self.failed.saturating_sub(self.non_test_errors))
     }
 
     fn add(&mut self, other: &Self) {
         self.passed = self.passed.saturating_add(other.passed);
         self.failed = self.failed.saturating_add(other.failed);
-        self.not_tests = self.not_tests.saturating_add(other.not_tests);
+        self.non_test_errors = self.non_test_errors.saturating_add(other.non_test_errors);
         self.skipped = self.skipped.saturating_add(other.skipped);
         self.duration_ms = match (self.duration_ms, other.duration_ms) {
             (Some(one), Some(other)) => Some(one.saturating_add(other)),
@@ -52,7 +52,7 @@ impl fmt::Display for TestCounts {
 #[derive(Clone, Debug, Default)]
 pub struct TestCounter {
     seen: BTreeMap<TestRunner, TestCounts>,
-    not_tests: BTreeMap<TestRunner, u64>,
+    non_test_errors: BTreeMap<TestRunner, u64>,
 }
 
 impl TestCounter {
@@ -62,8 +62,8 @@ impl TestCounter {
             self.seen.entry(runner).or_default().add(&counts);
             return;
         }
-        if let Some(runner) = runners::read_error_that_is_no_test(line) {
-            *self.not_tests.entry(runner).or_default() += 1;
+        if let Some(runner) = runners::read_non_test_error(line) {
+            *self.non_test_errors.entry(runner).or_default() += 1;
             return;
         }
         for (runner, counts) in runners::read_addition(line) {
@@ -85,8 +85,8 @@ impl TestCounter {
         }
         let mut total: Option<TestCounts> = None;
         for (runner, counts) in &mut self.seen {
-            let not_tests = self.not_tests.get(runner).copied().unwrap_or_default();
-            counts.not_tests = not_tests.min(counts.failed);
+            let non_test_errors = self.non_test_errors.get(runner).copied().unwrap_or_default();
+            counts.non_test_errors = non_test_errors.min(counts.failed);
             total.get_or_insert_default().add(counts);
         }
         total
@@ -183,7 +183,11 @@ pub fn run_anomalies(before: &TestCounts, now: &TestCounts) -> Vec<RunAnomaly> {
 pub fn next_baseline_counts(before: Option<&TestCounts>, now: &TestCounts) -> TestCounts {
     match before {
         Some(before) if now.run() < before.run() => *before,
-        _ => TestCounts { failed: now.failed.saturating_sub(now.not_tests), not_tests: 0, ..*now },
+        _ => TestCounts {
+            failed: now.failed.saturating_sub(now.non_test_errors),
+            non_test_errors: 0,
+            ..*now
+        },
     }
 }
 

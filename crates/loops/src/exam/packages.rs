@@ -46,7 +46,7 @@ const SYNCING: [(&str, &str); 3] = [("hatch", "run"), ("hatch", "test"), ("uv", 
 /// True if a file says which packages the project needs.
 #[must_use]
 pub fn is_manifest(path: &RelPath) -> bool {
-    let name = last(path);
+    let name = path.file_name();
     let is_text = path.extension().is_some_and(|end| matches!(end.as_str(), "in" | "txt"));
     MANIFESTS.contains(&name) || is_text && path.as_str().contains("requirements")
 }
@@ -96,10 +96,6 @@ fn installs(words: &[&str]) -> bool {
 fn program_name(word: &str) -> &str {
     let name = word.rsplit('/').next().unwrap_or(word);
     name.trim_end_matches(|it: char| it.is_ascii_digit() || it == '.')
-}
-
-fn last(path: &RelPath) -> &str {
-    path.file_name()
 }
 
 #[cfg(test)]

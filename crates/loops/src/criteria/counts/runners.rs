@@ -94,9 +94,9 @@ const LATER_LINES: [LineFormat; 4] = [
     ),
 ];
 
-/// Errors that the totals of a runner count like tests.
+/// Errors outside tests, which the totals of a runner count like failed tests.
 #[rustfmt::skip]
-const ERRORS_THAT_ARE_NO_TESTS: [LineFormat; 2] = [
+const NON_TEST_ERRORS: [LineFormat; 2] = [
     // ERROR: test_helpers (unittest.loader._FailedTest.test_helpers). Those of setUpClass and the like are not
     // among the tests that ran.
     (TestRunner::Unittest, r"^ERROR: \S+ \(unittest\.loader\._FailedTest"),
@@ -105,7 +105,7 @@ const ERRORS_THAT_ARE_NO_TESTS: [LineFormat; 2] = [
 ];
 
 static ERRORS: LazyLock<RegexSet> = LazyLock::new(|| {
-    let patterns = ERRORS_THAT_ARE_NO_TESTS.iter().map(|(_, pattern)| *pattern);
+    let patterns = NON_TEST_ERRORS.iter().map(|(_, pattern)| *pattern);
     RegexSet::new(patterns).expect("the tests compile all patterns")
 });
 static TOTALS: LazyLock<CompiledLines> = LazyLock::new(|| CompiledLines::new(&TOTAL_LINES));
@@ -123,10 +123,10 @@ pub(super) fn read_total(line: &str) -> Option<(TestRunner, TestCounts)> {
     TOTALS.counts(line).next()
 }
 
-/// The runner that reports an error in something that is no test.
-pub(super) fn read_error_that_is_no_test(line: &str) -> Option<TestRunner> {
+/// The runner that reports an error outside a test.
+pub(super) fn read_non_test_error(line: &str) -> Option<TestRunner> {
     let index = ERRORS.matches(line).into_iter().next()?;
-    Some(ERRORS_THAT_ARE_NO_TESTS[index].0)
+    Some(NON_TEST_ERRORS[index].0)
 }
 
 /// The addition of a line to the totals of each runner that may have printed it.

@@ -38,7 +38,7 @@ fn python() {
 }
 
 #[test]
-fn errors_in_files_and_teardowns_are_no_tests() {
+fn errors_in_files_and_teardowns_are_not_counted_as_tests() {
     let unittest = "ERROR: test_helpers (unittest.loader._FailedTest.test_helpers)\n\
                     Ran 2 tests in 0.001s\n\nFAILED (errors=1)";
     let loaded = total("Ran 1 test in 0.001s\n\nOK").expect("a total");
