@@ -45,6 +45,24 @@ fn its_word_follows_the_edits_and_the_disk() {
     assert_eq!(check(&sandbox, "main.php"), wrong());
 }
 
+/// It analyses the files that changed within a second together, the last changed first, and an open
+/// document that it has not analysed again keeps its earlier declarations for the others.
+#[test]
+fn an_open_file_that_changes_just_before_a_measurement_counts_in_it() {
+    let sandbox = project_of("php", "intelephense");
+    sandbox.write("lib.php", LIB);
+    sandbox.write("main.php", RIGHT);
+    // Opens both.
+    assert_eq!(check(&sandbox, ".").0, 0);
+    let clean = (0, Vec::new());
+    for _ in 0..2 {
+        sandbox.write("lib.php", &LIB.replace("greet", "welcome"));
+        assert_eq!(check(&sandbox, "main.php"), wrong());
+        sandbox.write("lib.php", LIB);
+        assert_eq!(check(&sandbox, "main.php"), clean);
+    }
+}
+
 /// The first list for an open file is empty and precedes the indexing, which takes seconds here.
 #[test]
 fn nothing_is_clean_before_a_large_project_is_indexed() {

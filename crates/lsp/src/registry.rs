@@ -93,6 +93,10 @@ pub struct ServerSpec {
     /// change but not after an opening.
     #[serde(default)]
     pub change_after_open: bool,
+    /// Ask for the symbols of each changed document, because its new declarations count in other
+    /// files only once it has been asked about it.
+    #[serde(default)]
+    pub declares_on_request: bool,
     /// The changes outside the root that restart it, because a notification is not enough.
     #[serde(default)]
     pub outside_restart: OutsideRestart,

@@ -151,6 +151,7 @@ fn default_server_spec() -> ServerSpec {
         loading_titles: Vec::new(),
         lists_files: Vec::new(),
         change_after_open: false,
+        declares_on_request: false,
         outside_restart: OutsideRestart::None,
         overlays: OverlaySupport::None,
         checking: None,

@@ -280,6 +280,10 @@ impl LspSession {
                         params["forceRebuild"] = json!(is_forced);
                     }
                     self.notify("textDocument/didChange", params);
+                    if self.spec.declares_on_request {
+                        let document = json!({"textDocument": {"uri": uri}});
+                        self.request("textDocument/documentSymbol", document);
+                    }
                 }
                 SyncStep::Save => {
                     is_saved = true;
