@@ -3,7 +3,10 @@
 
 mod change_times;
 mod check_files;
-pub(crate) mod criteria;
+pub(crate) mod check_plan;
+mod check_readings;
+pub(crate) mod check_runner;
+pub(crate) mod check_runs;
 mod earlier_exam;
 pub(crate) mod frozen_commands;
 mod included_makefiles;
@@ -29,6 +32,7 @@ use crate::project::Project;
 use crate::project::option_files::read_option_file;
 pub(crate) use change_times::change_time_ns;
 use check_files::CheckFiles;
+use check_plan::{check_names, check_plan};
 use moai_base::evidence::{SensorKind, SensorReading};
 use moai_base::finding::Finding;
 use moai_base::hash::ContentHash;
@@ -82,7 +86,7 @@ pub(crate) async fn freeze_exam_with(
     if let Some(earlier) = earlier {
         earlier_exam::keep_files(engine, project, earlier, &mut exam, &mut texts).await?;
     }
-    let names = criteria::names(project, &exam.plan);
+    let names = check_names(project, &exam.plan);
     engine.store.freeze_exam(&project.key, &charter.id, exam, texts).await?;
     Ok(names)
 }
@@ -116,7 +120,7 @@ pub(crate) async fn store_new_loop(
     if let Some(earlier) = &state.continues {
         earlier_exam::keep_files(engine, project, earlier, &mut exam, &mut texts).await?;
     }
-    state.checks = criteria::names(project, &exam.plan);
+    state.checks = check_names(project, &exam.plan);
     engine.store.begin_loop(&project.key, &project.root, state.clone(), exam, texts).await
 }
 
@@ -131,7 +135,7 @@ async fn take_exam(
     let taken = {
         let project = project.clone();
         run_blocking(move || {
-            let plan = criteria::check_plan(&project, scope).preceded_by(acceptance);
+            let plan = check_plan(&project, scope).preceded_by(acceptance);
             let env = &project.workspace.env;
             let used = check_files::check_files(&project.root, &plan);
             let (mut files, texts, is_cut) =

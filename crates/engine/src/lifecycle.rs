@@ -15,7 +15,7 @@ use tokio::net::UnixStream;
 use tokio::sync::{Notify, Semaphore};
 
 use crate::engine::Engine;
-use crate::exam::criteria;
+use crate::exam::check_runner::remove_left_runs;
 use crate::memory::retention;
 use crate::{log, project};
 use moai_base::limits::{
@@ -77,7 +77,7 @@ pub async fn run_daemon(
     };
     log::to_file(&dirs.log_folder(), "daemon.log");
     let state = dirs.state.clone();
-    tokio::task::spawn_blocking(move || criteria::remove_left_runs(&state));
+    tokio::task::spawn_blocking(move || remove_left_runs(&state));
     let daemon = Arc::new(DaemonServer {
         engine: Engine::start(dirs.clone(), &options, None),
         program: ProgramIdentity::current(),

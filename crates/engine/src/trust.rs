@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::engine::{Engine, run_blocking};
-use crate::exam::criteria::check_plan;
+use crate::exam::check_plan::check_plan;
 use crate::person;
 use crate::project::Project;
 use crate::project::project_root;

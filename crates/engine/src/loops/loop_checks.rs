@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use crate::engine::{Engine, run_blocking};
 use crate::exam;
-use crate::exam::criteria;
-use crate::exam::criteria::CheckReadings;
+use crate::exam::check_plan::check_plan;
+use crate::exam::check_runs::{CheckReadings, CheckResults, run_checks};
 use crate::loops::loop_selection::select_loop;
 use crate::project::Project;
 use crate::replies::{REFUSED, UNMEASURED, load_project};
@@ -68,8 +68,8 @@ async fn run_checks_and_exam(
     charter: Option<&Charter>,
 ) -> Evidence {
     let end = Instant::now() + Duration::from_millis(CHECKS_MS_MAX);
-    let criteria::CheckResults { readings, findings, .. } =
-        criteria::run_checks(engine, project, caller, charter, end, &CheckReadings::new()).await;
+    let CheckResults { readings, findings, .. } =
+        run_checks(engine, project, caller, charter, end, &CheckReadings::new()).await;
     let mut evidence = Evidence { readings, findings, ..Evidence::default() };
     // After the commands, because they may write files.
     if let Some(charter) = charter {
@@ -93,10 +93,7 @@ async fn answer(
     let found = run_blocking(move || {
         let has_autochecks = project.root.join(AUTOCHECKS).symlink_metadata().is_ok();
         (
-            exam.map_or_else(
-                || criteria::check_plan(&project, CheckScope::Proposed),
-                |exam| exam.plan,
-            ),
+            exam.map_or_else(|| check_plan(&project, CheckScope::Proposed), |exam| exam.plan),
             has_autochecks,
         )
     });

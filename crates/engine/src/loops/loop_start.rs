@@ -11,8 +11,9 @@ use crate::branches::loop_branch::{
 use crate::engine::{Engine, measure_blocking, now_ms};
 use crate::evidence::base_preparation::prepare_base;
 use crate::exam;
+use crate::exam::check_plan::check_plan;
 use crate::exam::proposals::proposals;
-use crate::exam::{criteria, rubrics};
+use crate::exam::rubrics;
 use crate::ledger::PendingStart;
 use crate::loops::loop_files;
 use crate::loops::loop_selection::loop_reply;
@@ -217,7 +218,7 @@ async fn checks_and_rubric(project: &Project) -> Result<(bool, Rubric), Gap> {
     measure_blocking(move || {
         let has_own = project.root.join(AUTOCHECKS).is_file();
         let has_checks =
-            has_own || !criteria::check_plan(&project, CheckScope::Configured).commands.is_empty();
+            has_own || !check_plan(&project, CheckScope::Configured).commands.is_empty();
         (has_checks, rubrics::rubric_on_disk(&project.root))
     })
     .await

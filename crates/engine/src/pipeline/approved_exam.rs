@@ -27,7 +27,7 @@ pub(super) async fn continue_exam(
         return Ok(None);
     }
     let exam = engine.store.find_exam(&project.key, loop_id, ExamRole::STRICT).await?;
-    Ok(exam.map(|exam| exam::criteria::names(project, &exam.plan)))
+    Ok(exam.map(|exam| exam::check_plan::check_names(project, &exam.plan)))
 }
 
 /// Changes of a loop's exam that its session did not make, one line each. Empty if that is unknown: the

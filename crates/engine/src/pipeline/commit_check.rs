@@ -12,7 +12,7 @@ use crate::branches::git_program::{git_message, run_git_until, without_hooks};
 use crate::branches::loop_branch::read_git;
 use crate::branches::merge_work_tree::{MergeWorkTree, lock_merges};
 use crate::engine::{Engine, run_blocking};
-use crate::exam::criteria;
+use crate::exam::check_runs::run_commands;
 use crate::exam::frozen_commands::frozen_commands;
 use crate::project::Project;
 use moai_base::evidence::SensorReading;
@@ -198,8 +198,7 @@ impl<'c> CommitCheckout<'c> {
             }
         }
         let (engine, caller) = (self.run.engine, self.run.caller);
-        let readings =
-            criteria::run_commands(engine, &self.project, caller, commands, self.deadline).await;
+        let readings = run_commands(engine, &self.project, caller, commands, self.deadline).await;
         if Instant::now() >= self.deadline {
             return Ok(None);
         }

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::exam::criteria;
+use crate::exam::check_runs::run_commands;
 use crate::hooks::hook_call::HookCall;
 use crate::pipeline::commit_survey::survey_commits;
 use crate::pipeline::gates::work_digest;
@@ -108,8 +108,7 @@ async fn confirm_run(
     let deadline = StopSchedule::from_config(started_at, Duration::ZERO, &project.config).deadline;
     let commands = step_commands(scenario);
     run.commands_run = commands.len();
-    let readings =
-        criteria::run_commands(call.engine, project, &call.caller, commands, deadline).await;
+    let readings = run_commands(call.engine, project, &call.caller, commands, deadline).await;
     for reading in readings {
         let name = reading.sensor.clone();
         match reading.verdict() {

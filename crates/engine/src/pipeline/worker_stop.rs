@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use crate::exam::criteria;
+use crate::exam::check_runs::run_commands;
 use crate::exam::frozen_commands::frozen_commands;
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_elsewhere::active_loop_anywhere;
@@ -125,8 +125,7 @@ pub(super) async fn run_todo(
         let failed = |(_, argv)| (argv, CommandReading::Failed(failure.clone()));
         return TodoRuns { commands: argvs.into_iter().map(failed).collect(), gap };
     }
-    let readings =
-        criteria::run_commands(call.engine, project, &call.caller, commands, deadline).await;
+    let readings = run_commands(call.engine, project, &call.caller, commands, deadline).await;
     let mut commands = BTreeMap::new();
     for (name, argv) in argvs {
         if let Some(reading) = readings.iter().find(|reading| reading.sensor == name) {

@@ -1,7 +1,7 @@
 //! Checks that together take longer than one Stop: those that passed are not run again while no file has
 //! changed, so that the next Stop reaches the remaining ones.
 
-use crate::exam::criteria::CheckReadings;
+use crate::exam::check_runs::CheckReadings;
 use crate::hooks::hook_call::HookCall;
 use crate::ledger::passed_checks::PassedChecks;
 use crate::restore::checkpoints::{TreeSnapshot, has_work_changed};
