@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use crate::code::change_journal;
 use crate::engine::{Engine, measure_blocking, run_blocking};
 use crate::evidence::attribution::BaseComparison;
-use crate::evidence::dependents::{DependentFiles, OTHER_FILES, RelatedSources};
+use crate::evidence::dependents::{AffectedScope, SearchedChange};
 use crate::evidence::disk_poll::sync_disk;
 use crate::evidence::evidence_reply::{ReportInput, ReportOptions, evidence_reply, load_baselines};
 use crate::evidence::gather::{MeasureRequest, UntouchedDependents, gather_evidence};
+use crate::evidence::indirect_dependents::add_indirect_dependents;
 use crate::evidence::merge_conflicts::merge_conflicts;
-use crate::evidence::related_files::gather_others;
 use crate::evidence::unshown_files::{UnshownFiles, changed_ignored};
 use crate::evidence::work_base::WorkBase;
 use crate::ledger::AffectedFiles;
@@ -58,7 +58,7 @@ pub(crate) async fn handle(
         may_be_empty,
         dependents,
         comparison,
-        others,
+        indirect,
         ..
     } = match found {
         Some(Ok(found)) => found,
@@ -94,7 +94,7 @@ pub(crate) async fn handle(
         conflicts,
     };
     let evidence = gather_evidence(engine, &project, request.clone()).await;
-    let evidence = gather_others(engine, &project, request, others, evidence).await;
+    let evidence = add_indirect_dependents(engine, &project, request, indirect, evidence).await;
     if evidence.older > 0 {
         let older = match evidence.older {
             1 => "1 older finding in these files is".to_owned(),
@@ -126,7 +126,7 @@ struct CheckFileSet {
     /// The baseline of their findings.
     comparison: Option<BaseComparison>,
     /// Source files that the changes may break although they mention no changed symbol.
-    others: BTreeSet<RelPath>,
+    indirect: BTreeSet<RelPath>,
     /// Changed files that configure servers.
     configuration: Vec<RelPath>,
     /// Changed files whose state at HEAD no open document can show.
@@ -214,46 +214,40 @@ impl CheckFileSet {
     ) {
         let base = WorkBase::head(project);
         self.unshown.files.extend(changed_ignored(engine, project, &base));
-        let mut concerned = DependentFiles::find(project, &base, &self.files, deleted);
-        let mut related = RelatedSources::find(project, changed, &self.configuration);
-        let known: BTreeSet<&RelPath> = self.files.iter().chain(&concerned.files).collect();
-        let (others, unmeasured_importers) = related.take_others(&known, &concerned.touched);
-        self.others = others;
-        let RelatedSources { mut configured, left_out, .. } = related;
-        self.skipped.extend(left_out);
-        configured.retain(|path| !known.contains(path));
-        concerned.files.extend(configured);
-        if concerned.is_cut {
-            let reason = "too many of them mention the changed symbols".to_owned();
-            self.skipped.push(SkippedFile { path: OTHER_FILES.to_owned(), reason });
-        } else {
-            self.skipped.extend(unmeasured_importers);
-        }
-        if !concerned.files.is_empty() {
-            let concerned = counted(concerned.files.len());
+        let change = SearchedChange {
+            files: &self.files,
+            deleted,
+            all: changed,
+            configuration: &self.configuration,
+        };
+        let found = AffectedScope::find(project, Some(&base), &change, AffectedFiles::default());
+        self.skipped.extend(found.skipped);
+        self.skipped.extend(found.skipped_indirect);
+        self.indirect = found.indirect;
+        let mut unchanged = found.dependents;
+        let configured = found.configured.into_iter().filter(|path| !unchanged.contains(path));
+        unchanged.extend(configured.collect::<Vec<_>>());
+        if !unchanged.is_empty() {
+            let affected = counted(unchanged.len());
             self.note = match deleted {
-                [] => format!("moai-ralph: {concerned} affected by the changes\n"),
+                [] => format!("moai-ralph: {affected} affected by the changes\n"),
                 [file] => {
-                    format!("moai-ralph: {file} was deleted; {concerned} affected\n")
+                    format!("moai-ralph: {file} was deleted; {affected} affected\n")
                 }
                 many => format!(
-                    "moai-ralph: {} files were deleted; {concerned} affected by the changes\n",
+                    "moai-ralph: {} files were deleted; {affected} affected by the changes\n",
                     many.len()
                 ),
             };
         }
-        let affected = AffectedFiles { touched: concerned.touched, ..AffectedFiles::default() };
-        let files = concerned.files.iter().cloned().collect();
-        self.dependents = UntouchedDependents { files, affected };
-        self.files.extend(concerned.files);
-        let gone = deleted.to_vec();
-        let base = Arc::new(base);
-        let (configuration, unshown) = (self.configuration.clone(), self.unshown.clone());
+        let files = unchanged.iter().cloned().collect();
+        self.dependents = UntouchedDependents { files, affected: found.affected };
+        self.files.extend(unchanged);
         self.comparison = Some(BaseComparison {
-            base,
-            deleted: gone,
-            configuration,
-            unshown,
+            base: Arc::new(base),
+            deleted: deleted.to_vec(),
+            configuration: self.configuration.clone(),
+            unshown: self.unshown.clone(),
             includes_changed: false,
         });
     }

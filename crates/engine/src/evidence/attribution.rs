@@ -444,7 +444,7 @@ impl AttributionRule<'_> {
     /// True if an edit of one file can cause the sensor's findings in another.
     fn is_checker(&self, result: &SensorResult) -> bool {
         let catalogue = &self.project.workspace.catalogue;
-        let language = catalogue.language_of(&result.path).map_or("", |(name, _, _)| name);
+        let language = catalogue.language_of(&result.path).map_or("", |language| language.id);
         result.kind == SensorKind::Lsp && !catalogue.is_companion(&result.sensor, language)
     }
 }

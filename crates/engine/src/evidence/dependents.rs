@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::evidence::work_base::{BaseText, WorkBase};
+use crate::ledger::AffectedFiles;
 use crate::project::Project;
 use moai_base::evidence::SkippedFile;
 use moai_base::limits::{
@@ -18,27 +19,109 @@ use moai_lsp::impact::{TouchedSymbols, is_declaration_file, is_typescript_module
 use moai_lsp::registry::Catalogue;
 
 /// Name of unchanged files in a gap.
-pub(crate) const OTHER_FILES: &str = "other source files";
+const OTHER_FILES: &str = "other source files";
 
-/// Unchanged files that a change may affect; see the module.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct DependentFiles {
+/// A change, as the search for affected files needs it.
+pub(crate) struct SearchedChange<'a> {
+    /// The changed files that have a sensor, and those measured with them.
+    pub(crate) files: &'a [RelPath],
+    /// The deleted files that have a sensor.
+    pub(crate) deleted: &'a [RelPath],
+    /// All changed and deleted files.
+    pub(crate) all: &'a [RelPath],
+    /// Those that configure servers.
+    pub(crate) configuration: &'a [RelPath],
+}
+
+/// Unchanged files that a change may break.
+#[derive(Debug, Default)]
+pub(crate) struct AffectedScope {
+    /// Files that mention a touched symbol, the most likely affected first, and those recorded by hooks.
+    pub(crate) dependents: Vec<RelPath>,
+    /// Unchanged files whose servers read one of the changed files as configuration; some may be
+    /// dependents, too.
+    pub(crate) configured: BTreeSet<RelPath>,
+    /// Files that mention no touched symbol and can see the change through others.
+    pub(crate) indirect: BTreeSet<RelPath>,
+    /// What the hooks recorded, with all touched symbols.
+    pub(crate) affected: AffectedFiles,
+    /// The entries for files that are left out.
+    pub(crate) skipped: Vec<SkippedFile>,
+    /// The entry for indirect dependents that are left out although the change touches symbols.
+    pub(crate) skipped_indirect: Option<SkippedFile>,
+}
+
+impl AffectedScope {
+    /// The files that `change` may break, compared with `base`, and those that hooks have `recorded`.
+    /// Without a base, only the latter mention touched symbols. Blocking.
+    pub(crate) fn find(
+        project: &Project,
+        base: Option<&WorkBase>,
+        change: &SearchedChange<'_>,
+        recorded: AffectedFiles,
+    ) -> Self {
+        let found =
+            base.map(|base| DependentFiles::find(project, base, change.files, change.deleted));
+        let found = found.unwrap_or_default();
+        let mut affected = recorded;
+        affected.touched.extend(found.touched);
+        let measured: BTreeSet<&RelPath> = change.files.iter().collect();
+        let mut dependents = found.files;
+        let known: BTreeSet<&RelPath> = dependents.iter().chain(measured.iter().copied()).collect();
+        let recorded: Vec<RelPath> = affected
+            .files
+            .keys()
+            .filter(|path| !known.contains(path) && is_in_tree(project, path))
+            .cloned()
+            .collect();
+        dependents.extend(recorded);
+        let RelatedSources { mut configured, mut importers, is_unsearched, left_out } =
+            RelatedSources::find(project, change.all, change.configuration);
+        configured.retain(|path| !measured.contains(path));
+        let known: BTreeSet<&RelPath> = dependents.iter().chain(measured).collect();
+        importers.retain(|path| !known.contains(path));
+        let mut skipped = Vec::from_iter(left_out);
+        let mut skipped_indirect = None;
+        if found.is_cut || affected.is_cut {
+            skipped.push(left_out_files("too many of them mention the changed symbols".to_owned()));
+        } else if affected.touched.is_empty() {
+            // Nothing that other files can see has changed.
+        } else if is_unsearched {
+            let reason = "their imports could not be read in time".to_owned();
+            skipped_indirect = Some(left_out_files(reason));
+        } else if importers.len() > RELATED_FILES_MAX {
+            let reason = format!("over {RELATED_FILES_MAX} files import the changed ones");
+            skipped_indirect = Some(left_out_files(reason));
+        }
+        importers.truncate(RELATED_FILES_MAX);
+        let indirect = importers.into_iter().collect();
+        Self { dependents, configured, indirect, affected, skipped, skipped_indirect }
+    }
+}
+
+/// True if something is at this path, also a broken link.
+pub(crate) fn is_in_tree(project: &Project, path: &RelPath) -> bool {
+    path.under(&project.root).symlink_metadata().is_ok()
+}
+
+fn left_out_files(reason: String) -> SkippedFile {
+    SkippedFile { path: OTHER_FILES.to_owned(), reason }
+}
+
+/// Unchanged files that mention what a change touches; see the module.
+#[derive(Debug, Default)]
+struct DependentFiles {
     /// The files, the most likely affected first.
-    pub(crate) files: Vec<RelPath>,
+    files: Vec<RelPath>,
     /// The symbols that the files mention.
-    pub(crate) touched: TouchedSymbols,
+    touched: TouchedSymbols,
     /// True if there may be more files.
-    pub(crate) is_cut: bool,
+    is_cut: bool,
 }
 
 impl DependentFiles {
     /// The dependents of a change from `base` to the present files. Blocking.
-    pub(crate) fn find(
-        project: &Project,
-        base: &WorkBase,
-        changed: &[RelPath],
-        deleted: &[RelPath],
-    ) -> Self {
+    fn find(project: &Project, base: &WorkBase, changed: &[RelPath], deleted: &[RelPath]) -> Self {
         let root = &project.root;
         let touched = touched_symbols(project, base, changed, deleted);
         if touched.is_empty() {
@@ -72,23 +155,23 @@ impl DependentFiles {
 /// Source files that a change may break without mentioning it: those that share a server with a
 /// changed file or, in a project of more than [`RELATED_FILES_MAX`] of them, that import a changed file
 /// directly or through others; and those that a changed file configures.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct RelatedSources {
+#[derive(Debug, Default)]
+struct RelatedSources {
     /// Source files whose servers read one of the changed files as configuration.
-    pub(crate) configured: BTreeSet<RelPath>,
+    configured: BTreeSet<RelPath>,
     /// Other source files that can see the change, the nearest importers first.
-    pub(crate) others: Vec<RelPath>,
+    importers: Vec<RelPath>,
     /// True if the imports could not be read in time.
-    pub(crate) is_unsearched: bool,
+    is_unsearched: bool,
     /// The entry for configured files, or for users of global declarations, that are left out because
     /// there are too many.
-    pub(crate) left_out: Option<SkippedFile>,
+    left_out: Option<SkippedFile>,
 }
 
 impl RelatedSources {
     /// The files affected by changed or deleted ones; `configuration` are those of the files that
     /// configure servers. Blocking.
-    pub(crate) fn find(project: &Project, changed: &[RelPath], configuration: &[RelPath]) -> Self {
+    fn find(project: &Project, changed: &[RelPath], configuration: &[RelPath]) -> Self {
         let catalogue = &project.workspace.catalogue;
         let languages = catalogue.languages_that_see(changed.iter());
         let names: BTreeSet<&str> = configuration.iter().map(RelPath::file_name).collect();
@@ -107,48 +190,26 @@ impl RelatedSources {
         });
         let is_small = walk.files.len() <= RELATED_FILES_MAX;
         let is_own = |path: &RelPath| files::other_repository(root, path).is_none();
-        let (configured, mut others): (Vec<RelPath>, Vec<RelPath>) =
+        let (configured, mut sources): (Vec<RelPath>, Vec<RelPath>) =
             walk.files.into_iter().partition(is_configured);
         if is_small {
             let configured = configured.into_iter().filter(is_own).collect();
-            others.retain(is_own);
-            return Self { configured, others, ..Self::default() };
+            sources.retain(is_own);
+            return Self { configured, importers: sources, ..Self::default() };
         }
         let cause = match changed.iter().find(|path| declares_globals(root, path)) {
             _ if !configured.is_empty() => Some("their configuration changed".to_owned()),
             Some(file) => Some(format!("{file} declares global names")),
             None => None,
         };
-        let left_out = cause.map(|cause| SkippedFile {
-            path: OTHER_FILES.to_owned(),
-            reason: format!("{cause}, and there are over {RELATED_FILES_MAX} of them"),
+        let left_out = cause.map(|cause| {
+            left_out_files(format!("{cause}, and there are over {RELATED_FILES_MAX} of them"))
         });
-        let found = importers(root, changed, &others);
+        let found = importers_of(root, changed, &sources);
         let is_unsearched = found.is_none();
-        let mut others = found.unwrap_or_default();
-        others.retain(is_own);
-        Self { configured: BTreeSet::new(), others, is_unsearched, left_out }
-    }
-
-    /// Takes the others to be measured in addition to the `known` files, and the entry for those that are left
-    /// out although the change touches symbols that they may see.
-    pub(crate) fn take_others(
-        &mut self,
-        known: &BTreeSet<&RelPath>,
-        touched: &TouchedSymbols,
-    ) -> (BTreeSet<RelPath>, Option<SkippedFile>) {
-        let mut others = std::mem::take(&mut self.others);
-        others.retain(|path| !known.contains(path));
-        let reason = if self.is_unsearched {
-            Some("their imports could not be read in time".to_owned())
-        } else {
-            (others.len() > RELATED_FILES_MAX)
-                .then(|| format!("over {RELATED_FILES_MAX} files import the changed ones"))
-        };
-        let reason = reason.filter(|_| !touched.is_empty());
-        others.truncate(RELATED_FILES_MAX);
-        let left = reason.map(|reason| SkippedFile { path: OTHER_FILES.to_owned(), reason });
-        (others.into_iter().collect(), left)
+        let mut importers = found.unwrap_or_default();
+        importers.retain(is_own);
+        Self { configured: BTreeSet::new(), importers, is_unsearched, left_out }
     }
 }
 
@@ -168,7 +229,7 @@ fn declares_globals(root: &Path, path: &RelPath) -> bool {
 
 /// The files that import a changed one directly or through others, the nearest first; `None` if the imports
 /// cannot be read in time. Bounded, because files that are measured anyway are taken out later.
-fn importers(root: &Path, changed: &[RelPath], sources: &[RelPath]) -> Option<Vec<RelPath>> {
+fn importers_of(root: &Path, changed: &[RelPath], sources: &[RelPath]) -> Option<Vec<RelPath>> {
     let names = module_names_of(sources.iter().chain(changed));
     let deadline = Instant::now() + Duration::from_millis(IMPACT_SEARCH_MS_MAX);
     let imports = files::search_files(root, sources, deadline, &|text| {
@@ -179,7 +240,7 @@ fn importers(root: &Path, changed: &[RelPath], sources: &[RelPath]) -> Option<Ve
 }
 
 fn language_name<'c>(catalogue: &'c Catalogue, path: &RelPath) -> Option<&'c str> {
-    catalogue.language_of(path).map(|(name, _, _)| name)
+    catalogue.language_of(path).map(|language| language.id)
 }
 
 fn touched_symbols(

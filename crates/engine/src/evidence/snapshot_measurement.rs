@@ -40,7 +40,7 @@ pub(crate) fn select_servers(
     path: &RelPath,
 ) -> Vec<ServerSelection> {
     match project.workspace.catalogue.language_of(path) {
-        Some((language, _, _)) if project.config.is_language_enabled(language) => {
+        Some(language) if project.config.is_language_enabled(language.id) => {
             engine.servers.select(&project.workspace, path)
         }
         _ => Vec::new(),

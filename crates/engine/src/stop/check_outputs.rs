@@ -53,11 +53,11 @@ impl CheckOutputs {
         let edited = session.edited(&call.project.root);
         drop(ledger);
         known.retain(|path| !written.contains(path));
-        Self { known, edited, before: None }.of_next_run(files)
+        Self { known, edited, before: None }.starting_from(files)
     }
 
-    /// The same for a run that begins with these files.
-    pub(super) fn of_next_run(self, files: &Result<TreeSnapshot, Gap>) -> Self {
+    /// The outputs of a further run that begins with these files.
+    pub(super) fn starting_from(self, files: &Result<TreeSnapshot, Gap>) -> Self {
         let Ok(snapshot) = files else { return Self::default() };
         let tracked_folders = snapshot.tracked_folders().into_iter().map(str::to_owned).collect();
         let before = FilesBeforeRun { snapshot: snapshot.clone(), tracked_folders };
@@ -65,8 +65,8 @@ impl CheckOutputs {
         Self { known, edited: self.edited, before: Some(Arc::new(before)) }
     }
 
-    /// The same with further files of earlier runs.
-    pub(super) fn with(mut self, made: &BTreeSet<RelPath>) -> Self {
+    /// Adds files that earlier runs made.
+    pub(super) fn adding(mut self, made: &BTreeSet<RelPath>) -> Self {
         self.known.extend(made.iter().cloned());
         self
     }
@@ -93,12 +93,12 @@ impl CheckOutputs {
         self.known.extend(equal);
     }
 
-    /// True if the checks made a file of these, or took one of theirs away.
-    pub(super) fn made(&self, now: &TreeSnapshot, path: &RelPath) -> bool {
+    /// True if the checks created or deleted this file, which git does not track.
+    pub(super) fn is_untracked_output(&self, now: &TreeSnapshot, path: &RelPath) -> bool {
         self.contains(path) && !now.is_tracked(path)
     }
 
-    /// True if the checks made a file, if git does not track it.
+    /// True if the checks created or deleted this file, provided that git does not track it.
     pub(crate) fn contains(&self, path: &RelPath) -> bool {
         let is_new = |before: &Arc<FilesBeforeRun>| {
             let tree = &before.snapshot.tree;
@@ -126,7 +126,13 @@ impl CheckOutputs {
         now: &Result<TreeSnapshot, Gap>,
     ) {
         let Ok(now) = now else { return };
-        let files = now.tree.nodes.keys().filter(|path| self.made(now, path)).cloned().collect();
+        let files = now
+            .tree
+            .nodes
+            .keys()
+            .filter(|path| self.is_untracked_output(now, path))
+            .cloned()
+            .collect();
         let outputs = KnownOutputs { loop_id: state.id.clone(), files };
         call.engine.ledger().session(&call.input.session_id).known_outputs = Some(outputs);
     }

@@ -12,13 +12,12 @@ use crate::branches::{branch_merge, merge_work_tree};
 use crate::engine::{measure_blocking, run_blocking};
 use crate::evidence::authorship;
 use crate::evidence::gather::{MeasureRequest, gather_evidence};
+use crate::evidence::indirect_dependents::{add_indirect_dependents, add_readings};
 use crate::evidence::merge_conflicts::merge_conflicts;
-use crate::evidence::related_files::{add_readings, gather_others};
 use crate::evidence::work_base::base_of_loop;
 use crate::exam;
 use crate::exam::ExamReport;
-use crate::exam::criteria;
-use crate::exam::criteria::{CheckReadings, CheckResults};
+use crate::exam::check_runs::{CheckReadings, CheckResults, run_checks};
 use crate::guard::guard_run::{GuardRunOptions, ProjectGuardReport, run_guard};
 use crate::hooks::hook_call::HookCall;
 use crate::loops::loop_files;
@@ -91,7 +90,12 @@ pub(crate) async fn collect_stop_evidence(
     let mut tree = measurement.work.tree.clone();
     if let Ok(files) = &mut tree {
         let outputs = &measurement.outputs;
-        let made = files.tree.nodes.keys().filter(|path| outputs.made(files, path)).cloned();
+        let made = files
+            .tree
+            .nodes
+            .keys()
+            .filter(|path| outputs.is_untracked_output(files, path))
+            .cloned();
         for path in made.collect::<Vec<RelPath>>() {
             files.tree.nodes.remove(&path);
         }
@@ -129,7 +133,7 @@ pub(crate) async fn measure_work(
     }
     tracing::info!(?changed, id = state.id, "the work is measured again");
     let (passed, scripts) = (CheckReadings::new(), first.scripts);
-    let outputs = first.outputs.of_next_run(&first.work.tree);
+    let outputs = first.outputs.starting_from(&first.work.tree);
     let mut second =
         measure_once(call, state, schedule, MeasurementInput { passed, scripts, outputs }).await;
     let mut again =
@@ -137,8 +141,8 @@ pub(crate) async fn measure_work(
     second.outputs.take_rewritten(&mut again.files, &changed.files);
     second.outputs.keep(call, state, &second.work.tree);
     if !again.is_empty() {
-        let clean = SensorReading::clean(CHANGING_FILES_READING, SensorKind::Check, 0);
-        let reading = SensorReading { gap: Some(again.gap()), ..clean };
+        let reading =
+            SensorReading::unmeasured(CHANGING_FILES_READING, SensorKind::Check, again.gap());
         add_readings(&mut second.evidence, vec![reading], Vec::new());
     }
     second
@@ -161,7 +165,7 @@ async fn without_outputs(
         return None;
     }
     tracing::info!(?rewritten, id = state.id, "the work is measured without what the checks made");
-    let outputs = first.outputs.clone().of_next_run(&first.work.tree).with(&rewritten);
+    let outputs = first.outputs.clone().starting_from(&first.work.tree).adding(&rewritten);
     let (passed, scripts) = (CheckReadings::new(), first.scripts.clone());
     let input = MeasurementInput { passed, scripts, outputs };
     let second = measure_once(call, state, schedule, input).await;
@@ -191,14 +195,11 @@ impl WorkDifference {
         outputs: &CheckOutputs,
     ) -> Self {
         let (Ok(before), Ok(now)) = (before, now) else { return Self::default() };
-        let catalogue = &call.project.workspace.catalogue;
         let edited =
             call.engine.ledger().session(&call.input.session_id).edited(&call.project.root);
-        let is_code = |path: &RelPath| {
-            catalogue.language_of(path).is_some_and(|(_, language, _)| !language.auxiliary)
-        };
+        let is_code = |path: &RelPath| call.project.is_program(path);
         let mut files = before.work_changed_in(now, &|path| edited.contains(path) || is_code(path));
-        files.retain(|path| !outputs.made(now, path));
+        files.retain(|path| !outputs.is_untracked_output(now, path));
         Self { files, moved: before.stamps.moved_in(&before.tree, &now.stamps, &is_code) }
     }
 
@@ -237,7 +238,7 @@ async fn measure_once(
 ) -> WorkMeasurement {
     let MeasurementInput { passed, scripts, outputs } = input;
     let head = head(call).await;
-    let checks = run_checks(call, state, schedule.checks_deadline, &passed).await;
+    let checks = run_loop_checks(call, state, schedule.checks_deadline, &passed).await;
     let base = loop_base_commit(&call.project, &state.charter()).await;
     let ((mut evidence, exam_changes), tree) = tokio::join!(
         measure_sensors(call, state, base.as_deref(), &outputs, schedule.deadline),
@@ -310,7 +311,7 @@ pub(crate) async fn measure_stop_files(
     budget: Duration,
 ) -> Evidence {
     let project = &call.project;
-    let StopScope { files, mut skipped, dependents, comparison, related_programs: others, .. } =
+    let StopScope { files, mut skipped, dependents, comparison, indirect, .. } =
         files_of_stop(call, commit, base, paths).await;
     let starts = paths.iter().map(|path| project.root.join(path)).collect();
     let conflicts = merge_conflicts(project, starts).await.unwrap_or_else(|unread| {
@@ -334,10 +335,10 @@ pub(crate) async fn measure_stop_files(
     if evidence.verdict() == Verdict::Dirty {
         return evidence;
     }
-    gather_others(call.engine, project, request, others, evidence).await
+    add_indirect_dependents(call.engine, project, request, indirect, evidence).await
 }
 
-async fn run_checks(
+async fn run_loop_checks(
     call: &HookCall<'_>,
     state: &LoopState,
     deadline: Instant,
@@ -345,7 +346,7 @@ async fn run_checks(
 ) -> CheckResults {
     let (engine, project, charter) = (call.engine, &call.project, state.charter());
     let mut results =
-        criteria::run_checks(engine, project, &call.caller, Some(&charter), deadline, passed).await;
+        run_checks(engine, project, &call.caller, Some(&charter), deadline, passed).await;
     if state.until == UntilCondition::Checks && results.readings.is_empty() {
         results.readings.push(missing_checks());
     }
@@ -427,11 +428,8 @@ async fn read_stop_base(
         Err(gap) => {
             tracing::warn!(%gap, id = state.id, "the base of a loop cannot be read");
             let detail = format!("older findings are unknown: {}", gap.detail);
-            let gap = Some(Gap::new(Cause::NoBaseline, detail));
-            let reading = SensorReading {
-                gap,
-                ..SensorReading::clean(NO_BASELINE_READING, SensorKind::Scan, 0)
-            };
+            let gap = Gap::new(Cause::NoBaseline, detail);
+            let reading = SensorReading::unmeasured(NO_BASELINE_READING, SensorKind::Scan, gap);
             (StopBase { is_compared, ..StopBase::default() }, is_compared.then_some(reading))
         }
     }

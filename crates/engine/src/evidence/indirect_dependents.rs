@@ -1,4 +1,5 @@
-//! Measures the files that a change may break without mentioning them, after those of the change.
+//! Measures the files that a change may break although they do not mention it, after the changed files
+//! themselves.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,51 +12,51 @@ use moai_base::finding::{Finding, assign_fingerprints};
 use moai_base::path::RelPath;
 use moai_base::verdict::Cause;
 
-/// Adds `others` to the evidence about the requested files: a search by name misses some dependents,
-/// such as users of a type that is inferred through a third file.
-pub(crate) async fn gather_others(
+/// Adds the indirect dependents to the evidence about the requested files: a search by name misses some
+/// files, such as users of a type that is inferred through a third one.
+pub(crate) async fn add_indirect_dependents(
     engine: &Arc<Engine>,
     project: &Project,
     request: MeasureRequest,
-    others: BTreeSet<RelPath>,
+    indirect: BTreeSet<RelPath>,
     evidence: Evidence,
 ) -> Evidence {
-    if others.is_empty() || !request.run_lsp {
+    if indirect.is_empty() || !request.run_lsp {
         return evidence;
     }
     let mut wider = MeasureRequest { skipped: Vec::new(), run_scan: false, ..request };
-    wider.files.extend(others.iter().cloned());
-    wider.dependents.files.extend(others);
+    wider.files.extend(indirect.iter().cloned());
+    wider.dependents.files.extend(indirect);
     let touches_symbol = !wider.dependents.affected.touched.is_empty();
     let wider = Box::pin(gather_evidence(engine, project, wider)).await;
-    with_others(evidence, wider, touches_symbol)
+    with_indirect(evidence, wider, touches_symbol)
 }
 
-/// Adds the results of the other files: errors that the work introduced there, and the number of
-/// measured files. Of the gaps there, those of files that changed meanwhile count, which may be the work's
-/// own, and those of errors that may be the work's; where the work touches a symbol, also those of servers
-/// that did not answer. Others, such as a missing configuration, are no effect of the work.
-fn with_others(mut evidence: Evidence, wider: Evidence, touches_symbol: bool) -> Evidence {
+/// Adds the results of the indirect dependents: errors that the work introduced there, and the number of
+/// measured files. Of the gaps there, these count: files that changed during the measurement, because the
+/// work may have changed them; errors of unknown age; and, if the work touches a symbol, servers that did
+/// not answer. Others, such as a missing configuration, are not caused by the work.
+fn with_indirect(mut evidence: Evidence, wider: Evidence, touches_symbol: bool) -> Evidence {
     let counts = |cause: Cause| match cause {
         Cause::Superseded | Cause::NoBaseline => true,
         cause => touches_symbol && cause.is_transient(),
     };
     let mut new: Vec<SensorReading> = Vec::new();
     let mut servers: BTreeSet<String> = BTreeSet::new();
-    for other in wider.readings.into_iter().filter(|it| it.kind == SensorKind::Lsp) {
-        servers.insert(other.sensor.clone());
-        let gap = other.gap.clone().filter(|gap| counts(gap.cause));
-        let known = evidence.readings.iter_mut().find(|reading| reading.sensor == other.sensor);
+    for wide in wider.readings.into_iter().filter(|it| it.kind == SensorKind::Lsp) {
+        servers.insert(wide.sensor.clone());
+        let gap = wide.gap.clone().filter(|gap| counts(gap.cause));
+        let known = evidence.readings.iter_mut().find(|reading| reading.sensor == wide.sensor);
         if let Some(reading) = known {
-            reading.dirty |= other.dirty;
-            if other.gap.is_none() {
-                reading.files = other.files;
-                reading.elapsed_ms += other.elapsed_ms;
+            reading.dirty |= wide.dirty;
+            if wide.gap.is_none() {
+                reading.files = wide.files;
+                reading.elapsed_ms += wide.elapsed_ms;
             }
             reading.gap = reading.gap.take().or(gap);
-        } else if other.dirty || gap.is_some() {
+        } else if wide.dirty || gap.is_some() {
             // No file of the change has this sensor.
-            new.push(SensorReading { gap, ..other });
+            new.push(SensorReading { gap, ..wide });
         }
     }
     let count = evidence.findings.len();
@@ -96,7 +97,7 @@ mod tests {
     #[test]
     fn servers_that_do_not_answer_count_if_the_work_touches_a_symbol() {
         let verdict = |cause, touches_symbol| {
-            with_others(evidence(None), evidence(Some(cause)), touches_symbol).verdict()
+            with_indirect(evidence(None), evidence(Some(cause)), touches_symbol).verdict()
         };
         assert!(matches!(verdict(Cause::TimedOut, true), Verdict::Unmeasured(_)));
         assert_eq!(verdict(Cause::TimedOut, false), Verdict::Clean);
