@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -367,6 +367,20 @@ pub(crate) fn eventually<T>(limit: Duration, mut ask: impl FnMut() -> Option<T>)
         }
         thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// Waits until a file that is written now gets a later change time than those written before: the clock
+/// of a file system advances in steps.
+pub(crate) fn await_later_file_time(sandbox: &Sandbox) {
+    let probe = sandbox.base().join("file-time");
+    let written_at = || {
+        fs::write(&probe, "").expect("the folder is ours");
+        let meta = fs::metadata(&probe).expect("it was written");
+        (meta.ctime(), meta.ctime_nsec())
+    };
+    let first = written_at();
+    let is_later = || (written_at() > first).then_some(());
+    eventually(Duration::from_secs(10), is_later).expect("the clock advances");
 }
 
 /// Entries of a JSONL file; none when it does not exist yet.

@@ -20,6 +20,7 @@ pub mod samples;
 pub mod sensitive;
 pub mod store_condition;
 pub mod text;
+pub mod time_units;
 pub mod toml_value;
 pub mod tree;
 pub mod verdict;

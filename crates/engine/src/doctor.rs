@@ -151,8 +151,8 @@ async fn served_languages(
     });
     let mut languages: BTreeMap<String, (usize, RelPath)> = BTreeMap::new();
     for path in walked.await? {
-        if let Some((_, language, _)) = project.workspace.catalogue.language_of(&path) {
-            languages.entry(language.name.clone()).or_insert((0, path)).0 += 1;
+        if let Some(language) = project.workspace.catalogue.language_of(&path) {
+            languages.entry(language.spec.name.clone()).or_insert((0, path)).0 += 1;
         }
     }
     let mut rows = Vec::new();

@@ -237,8 +237,8 @@ impl Project {
     /// True if a file is in a programming language. Nothing else in a project depends on a file in an
     /// auxiliary one.
     pub(crate) fn is_program(&self, path: &RelPath) -> bool {
-        let entry = self.workspace.catalogue.language_of(path);
-        entry.is_some_and(|(_, language, _)| !language.auxiliary)
+        let language = self.workspace.catalogue.language_of(path);
+        language.is_some_and(|language| !language.spec.auxiliary)
     }
 
     /// True if a change of this file on disk can change the results of a language server or of the scan of any

@@ -1,6 +1,8 @@
 //! Commands in scripts, makefiles and workflows: the checks of each, and the checks that a later
 //! version lost. Nothing is run.
 
+use std::fmt;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum CommandPurpose {
     /// Runs tests.
@@ -303,17 +305,17 @@ pub(super) fn parse_commands(script: &str) -> Vec<ScriptCommand> {
     for line in joined.lines() {
         let mut is_behind_or = false;
         for (words, glue) in split(line) {
-            let excuse = matches!(
+            let is_excuse = matches!(
                 words.iter().map(String::as_str).collect::<Vec<_>>().as_slice(),
                 ["true" | ":" | "echo", ..] | ["exit", "0"]
             );
-            let forgives = excuse && (is_behind_or || words[0] != "echo");
+            let forgives = is_excuse && (is_behind_or || words[0] != "echo");
             if let Some(last) = commands.last_mut().filter(|_| forgives && !words.is_empty()) {
                 last.ignores_failure = true;
             }
             is_behind_or = glue == "||";
             let words = program_words(&words);
-            if !words.is_empty() && !excuse {
+            if !words.is_empty() && !is_excuse {
                 commands.push(ScriptCommand { words, ignores_failure: false });
             }
         }
@@ -374,8 +376,34 @@ fn program_words(words: &[String]) -> Vec<String> {
     }
 }
 
-/// The ways in which the later commands check less than the earlier ones, each in a few words.
-pub(super) fn weakened_commands(before: &[ScriptCommand], after: &[ScriptCommand]) -> Vec<String> {
+/// A way in which later commands check less than earlier ones.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum CommandLoss {
+    /// The failure of this program no longer counts.
+    FailureIgnored(String),
+    /// This program has weaker options; the change in a few words.
+    WeakerOptions { program: String, change: String },
+    /// This program is no longer run.
+    NotRun(String),
+}
+
+impl fmt::Display for CommandLoss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::FailureIgnored(program) => {
+                write!(f, "a failure of `{program}` no longer fails the script")
+            }
+            Self::WeakerOptions { program, change } => write!(f, "`{program}` {change}"),
+            Self::NotRun(program) => write!(f, "`{program}` is no longer run"),
+        }
+    }
+}
+
+/// The ways in which the later commands check less than the earlier ones.
+pub(super) fn weakened_commands(
+    before: &[ScriptCommand],
+    after: &[ScriptCommand],
+) -> Vec<CommandLoss> {
     let mut found = Vec::new();
     for command in after.iter().filter(|it| it.kind().is_some()) {
         let name = command.name();
@@ -385,17 +413,17 @@ pub(super) fn weakened_commands(before: &[ScriptCommand], after: &[ScriptCommand
             && !olds.iter().any(|old| old.ignores_failure)
             && !before.is_empty()
         {
-            found.push(format!("a failure of `{name}` no longer fails the script"));
+            found.push(CommandLoss::FailureIgnored(name.clone()));
         }
         let Some(old) = olds.first().filter(|_| olds.len() == 1 && news == 1) else { continue };
-        found.extend(
-            weaker_options(old, command).into_iter().map(|what| format!("`{name}` {what}")),
-        );
+        for change in weaker_options(old, command) {
+            found.push(CommandLoss::WeakerOptions { program: name.clone(), change });
+        }
     }
     let lost = before
         .iter()
         .filter(|old| old.kind().is_some_and(|kind| is_lost(old, kind, before, after)));
-    found.extend(lost.map(|old| format!("`{}` is no longer run", old.name())));
+    found.extend(lost.map(|old| CommandLoss::NotRun(old.name())));
     found.dedup();
     found
 }
@@ -505,6 +533,7 @@ mod tests {
 
     fn check(before: &str, after: &str, expected: &[&str]) {
         let found = weakened_commands(&parse_commands(before), &parse_commands(after));
+        let found: Vec<String> = found.iter().map(CommandLoss::to_string).collect();
         assert_eq!(found, expected, "{before} -> {after}");
     }
 

@@ -1,6 +1,6 @@
 //! G18: files that programs write (copies, lock files, generated code) and git hooks.
 
-use super::commands::{parse_commands, weakened_commands};
+use super::commands::{CommandLoss, parse_commands, weakened_commands};
 use super::facts::ParsedFiles;
 use super::{Detection, GuardInput, SourceChange};
 use moai_base::finding::Severity;
@@ -129,8 +129,8 @@ fn hook(change: &SourceChange) -> Option<String> {
     let Some(after) = &change.after else {
         return Some("a git hook was removed: restore it, or let the user decide".to_owned());
     };
-    let what =
-        weakened_commands(&parse_commands(before), &parse_commands(after)).into_iter().next();
+    let losses = weakened_commands(&parse_commands(before), &parse_commands(after));
+    let what = losses.first().map(CommandLoss::to_string);
     let leaves =
         |text: &str| text.lines().any(|line| line.trim() == "exit 0" || line.trim() == "exit");
     let what = what.or_else(|| {

@@ -398,6 +398,16 @@ impl ServerSpec {
     }
 }
 
+/// The language of a file in a catalogue.
+#[derive(Clone, Copy, Debug)]
+pub struct FileLanguage<'c> {
+    /// Its id in the catalogue.
+    pub id: &'c str,
+    pub spec: &'c LanguageSpec,
+    /// The language id that servers get with the file.
+    pub lsp_id: &'c str,
+}
+
 impl Catalogue {
     /// The catalogue built into the program.
     pub fn built_in() -> &'static Self {
@@ -419,22 +429,21 @@ impl Catalogue {
         named.map(String::as_str).find(|id| !self.servers.contains_key(*id))
     }
 
-    /// The language id, the language and the LSP language id of a file, by its name or its
-    /// extension.
+    /// The language of a file, by its name or its extension.
     #[must_use]
-    pub fn language_of(&self, path: &RelPath) -> Option<(&str, &LanguageSpec, &str)> {
+    pub fn language_of(&self, path: &RelPath) -> Option<FileLanguage<'_>> {
         let name = path.file_name();
         let extension = path.extension();
         let by_name = self.languages.iter().find_map(|(id, language)| {
             let (_, lsp_id) =
                 language.files.iter().find(|(pattern, _)| matches_name(pattern, name))?;
-            Some((id.as_str(), language.as_ref(), lsp_id.as_str()))
+            Some(FileLanguage { id, spec: language, lsp_id })
         });
         by_name.or_else(|| {
             let extension = extension?;
             self.languages.iter().find_map(|(id, language)| {
                 let lsp_id = language.extensions.get(&extension)?;
-                Some((id.as_str(), language.as_ref(), lsp_id.as_str()))
+                Some(FileLanguage { id, spec: language, lsp_id })
             })
         })
     }
@@ -487,7 +496,7 @@ impl Catalogue {
         let own: BTreeSet<&str> = changed
             .clone()
             .filter_map(|path| self.language_of(path))
-            .map(|(language, _, _)| language)
+            .map(|language| language.id)
             .collect();
         let extensions: BTreeSet<String> = changed.filter_map(RelPath::extension).collect();
         let readers: BTreeSet<&str> =

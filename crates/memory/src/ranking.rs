@@ -2,6 +2,7 @@
 //! proximity to the current work, and their importance.
 
 use moai_base::limits::RANKED_ROWS_MAX;
+use moai_base::time_units::MS_PER_DAY;
 
 use crate::database::MatchedRow;
 use crate::exactness::exactness;
@@ -22,7 +23,6 @@ const BREVITY_WEIGHT: f64 = 0.3;
 const TYPICAL_TOKENS: f64 = 120.0;
 /// Factor for a row that a later one has replaced.
 const SUPERSEDED_SHARE: f64 = 0.5;
-const MS_PER_DAY: f64 = 86_400_000.0;
 
 /// Names of kinds in other systems, in lower case with `_`.
 const SYNONYMS: [(&str, ObservationKind); 34] = [
@@ -308,7 +308,7 @@ fn order_loss(candidate: &RankingCandidate<'_>) -> f64 {
 /// 1 for a new observation, halved with every half-life of its kind.
 #[expect(clippy::cast_precision_loss, reason = "an age in milliseconds is far below 2^53")]
 fn recency(kind: ObservationKind, at_ms: i64, now_ms: i64) -> f64 {
-    let age_days = now_ms.saturating_sub(at_ms).max(0) as f64 / MS_PER_DAY;
+    let age_days = now_ms.saturating_sub(at_ms).max(0) as f64 / MS_PER_DAY as f64;
     (-age_days / kind.half_life_days()).exp2()
 }
 
@@ -346,7 +346,7 @@ mod tests {
     use super::*;
     use crate::glossary::Glossary;
 
-    const DAY_MS: i64 = 86_400_000;
+    const DAY_MS: i64 = MS_PER_DAY;
     const NOW_MS: i64 = 1_800_000_000_000;
 
     fn candidate(id: i64, text: &str) -> RankingCandidate<'_> {

@@ -12,6 +12,7 @@ use moai_base::limits::{
     DROPPED_AGE_DAYS_MIN, RETENTION_COMPARED_MAX, RETENTION_ENTRIES_MAX, RETENTION_REMOVED_MAX,
     RETENTION_ROWS_MAX, RETENTION_SIZES_MAX, SUMMARY_AGE_DAYS,
 };
+use moai_base::time_units::MS_PER_DAY;
 
 use self::rows::{DropChoice, FoldTarget, RetentionScan, RowFold, ScannedRows, TimePosition};
 use self::summary::summary;
@@ -19,8 +20,6 @@ use crate::database::MemoryDatabase;
 use crate::near_duplicates::{ComparedText, are_comparable, is_foldable};
 use crate::observation::StoredObservation;
 use crate::ranking::ObservationKind;
-
-const MS_PER_DAY: i64 = 24 * 60 * 60 * 1_000;
 
 /// Kinds whose old rows are summarized.
 const SUMMARIZED_KINDS: [ObservationKind; 2] = [ObservationKind::Edit, ObservationKind::Command];

@@ -3,15 +3,14 @@
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use moai_base::time_units::{MS_PER_DAY, MS_PER_HOUR, MS_PER_MINUTE};
 use serde_json::{Map, Value};
 
 use crate::lone_surrogates::parse_with_lone_surrogates;
 
-const MS_PER_MINUTE: i64 = 60_000;
-const MS_PER_DAY: i64 = 24 * 60 * MS_PER_MINUTE;
 /// Units of an age and their lengths.
 const AGES: [(char, i64); 4] =
-    [('m', MS_PER_MINUTE), ('h', 60 * MS_PER_MINUTE), ('d', MS_PER_DAY), ('w', 7 * MS_PER_DAY)];
+    [('m', MS_PER_MINUTE), ('h', MS_PER_HOUR), ('d', MS_PER_DAY), ('w', 7 * MS_PER_DAY)];
 
 /// An observation written by another system.
 #[derive(Clone, Debug, Default, PartialEq)]

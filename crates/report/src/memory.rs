@@ -4,15 +4,12 @@ use std::fmt::Write as _;
 
 use super::{count_noun, sanitized_line, sanitized_name};
 use moai_base::limits::{MEMORY_ROW_TOKENS_MAX, MEMORY_TITLE_CHARS_MAX};
+use moai_base::time_units::{MS_PER_DAY, MS_PER_HOUR, MS_PER_MINUTE};
 use moai_memory::budget::{estimated_tokens, within_tokens};
 use moai_protocol::documents::memory::{
     MemoryChangeDocument, MemoryDocument, MemoryHitEntry, MemoryRowEntry, MemoryStatusDocument,
     ObservationEntry, ObservationsDocument, TimelineDocument,
 };
-
-const MS_PER_MINUTE: i64 = 60_000;
-const MS_PER_HOUR: i64 = 60 * MS_PER_MINUTE;
-const MS_PER_DAY: i64 = 24 * MS_PER_HOUR;
 
 /// `5 min`, `3 h`, `12 d`; a time in the future counts as now.
 #[must_use]

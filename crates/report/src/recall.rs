@@ -10,6 +10,7 @@ use moai_base::foreign_text::one_line;
 use moai_base::limits::{
     DIGEST_TOKENS_MAX, FIX_REPORT_CHARS_MAX, FIX_SIDE_CHARS_MAX, RECALL_TITLE_CHARS_MAX,
 };
+use moai_base::time_units::{MS_PER_DAY, MS_PER_HOUR, MS_PER_MINUTE};
 use moai_loops::framework::MessageLanguage;
 use moai_memory::budget::{InjectionEvent, estimated_tokens, fitting_lines};
 use moai_memory::observation::{FixOutcome, Provenance, StoredObservation};
@@ -18,10 +19,6 @@ use moai_memory::observe::edits::FixHunk;
 use moai_memory::ranking::ObservationKind;
 
 const DECISION_LABELS: [&str; 5] = ["결정:", "결정 사항:", "결정사항:", "decision:", "decided:"];
-
-const MS_PER_MINUTE: i64 = 60_000;
-const MS_PER_HOUR: i64 = 60 * MS_PER_MINUTE;
-const MS_PER_DAY: i64 = 24 * MS_PER_HOUR;
 
 /// When and for whom something is recalled.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use super::{FIXED, notice, project, shell, start, status, stop};
-use crate::support::{Sandbox, write_file};
+use crate::support::{Sandbox, await_later_file_time, write_file};
 
 const SITE: &str = ".venv/lib/python3.12/site-packages";
 const NODE_RECORD: &str = "node_modules/.package-lock.json";
@@ -110,7 +110,7 @@ fn an_installation_counts_if_a_manifest_asks_for_it() {
     let install = |sandbox: &Sandbox| {
         sandbox.write("node_modules/zod/index.js", "z\n");
         sandbox.write(&format!("{SITE}/attr/__init__.py"), "a\n");
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        await_later_file_time(sandbox);
         sandbox.write(NODE_RECORD, "{\"zod\": 1}\n");
         sandbox.write(&format!("{SITE}/attr-1.dist-info/RECORD"), "attr\n");
     };
@@ -136,7 +136,7 @@ fn an_installation_counts_if_a_manifest_asks_for_it() {
     let edited = with_packages("npm ci");
     shell(&edited, || {
         install(&edited);
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        await_later_file_time(&edited);
         edited.write("node_modules/zod/index.js", "");
     });
     let (end, report) = ended(&edited);

@@ -65,7 +65,7 @@ fn a_stop_from_a_script_of_the_agent_decides_nothing_and_is_named() {
     assert!(shown.contains(IGNORED_STOP), "{shown}");
     let ended = notice(&real_stop(&sandbox, &mut host));
     assert!(ended.contains("a Stop event was ignored"), "{ended}");
-    assert!(ended.contains("ended unverified") || ended.contains("completed after"), "{ended}");
+    assert!(ended.contains("completed after"), "{ended}");
     assert!(report(&sandbox).contains(IGNORED_STOP), "{}", report(&sandbox));
     let log = fs::read_to_string(sandbox.base().join("state/log/daemon.log")).expect("a log");
     let lines = log.lines().filter(|line| line.contains("the host did not send"));

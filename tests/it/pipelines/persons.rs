@@ -66,17 +66,17 @@ fn an_agent_cannot_approve_and_the_users_answer_in_the_host_does() {
     twisted["questions"][0]["options"][0]["description"] = "Only shows the plan".into();
     let response = json!({"questions": asked["questions"], "afkTimeoutMs": 60_000,
         "answers": {asked["questions"][0]["question"].as_str().expect("text"): "Approve"}});
-    for (question, label, changes) in [
-        (&reworded, "Approve", vec![]),
-        (&twisted, "Approve", vec![]),
-        (&asked, "Approve", vec![("agent_id", json!("a1"))]),
-        (&asked, "Approve", vec![("tool_response", response)]),
-        (&asked, "Change it", vec![]),
-        (&asked, "Approve it later", vec![]),
+    for (question, label, changes, expected) in [
+        (&reworded, "Approve", vec![], ""),
+        (&twisted, "Approve", vec![], "the answer was ignored"),
+        (&asked, "Approve", vec![("agent_id", json!("a1"))], ""),
+        (&asked, "Approve", vec![("tool_response", response)], ""),
+        (&asked, "Change it", vec![], "does not approve the plan"),
+        (&asked, "Approve it later", vec![], "does not approve the plan"),
     ] {
         let told = choose(&sandbox, question, label, &changes);
-        let known = ["the answer was ignored", "does not approve the plan"];
-        assert!(told.is_empty() || known.iter().any(|part| told.contains(part)), "{told}");
+        assert!(told.contains(expected), "{told}");
+        assert_eq!(told.is_empty(), expected.is_empty(), "{label}: {told}");
         assert_eq!(status(&sandbox)["phase"], "plan", "{question} {label}");
     }
     // The plan that was asked about is the plan that is approved.

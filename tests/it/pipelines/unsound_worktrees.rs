@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::worktrees::{ONE, PLAN, TWO, TWO_TODOS, Tree, branch_of, parallel, parallel_with, tree};
 use super::{notice, pipeline, plan_path, status, stop_output};
 use crate::loops::escapes::database;
-use crate::support::{SESSION, Sandbox, finish};
+use crate::support::{SESSION, Sandbox, await_later_file_time, finish};
 
 /// Three TODOs, of which the last is accepted by a script of the project.
 fn with_script() -> Sandbox {
@@ -353,12 +353,12 @@ fn a_worktree_with_an_edited_package_stays() {
     for (tree, name) in [(&one, "one.txt"), (&two, "two.txt")] {
         tree.prompt(&sandbox);
         tree.write("node_modules/x/index.js", "installed\n");
-        std::thread::sleep(Duration::from_millis(20));
+        await_later_file_time(&sandbox);
         tree.write("node_modules/.package-lock.json", "{}\n");
         tree.work(&sandbox, name);
         assert_eq!(tree.stop(&sandbox), None);
     }
-    std::thread::sleep(Duration::from_millis(20));
+    await_later_file_time(&sandbox);
     one.write("node_modules/x/index.js", "patched\n");
     two.write("node_modules/.cache/x", "made by a tool\n");
     let answer = stop_output(&sandbox);

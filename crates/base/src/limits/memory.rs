@@ -1,5 +1,7 @@
 //! Bounds of the memory of earlier sessions.
 
+use crate::time_units::MS_PER_DAY;
+
 /// Beginning of a text that is indexed, in bytes; texts are cut before they are stored.
 pub const INDEX_TEXT_BYTES_MAX: usize = 64 * 1024;
 /// Tokens that one text has in the index.
@@ -216,7 +218,7 @@ pub const RETENTION_QUIET_MS: u64 = 2_000;
 /// Time between two steps of retention.
 pub const RETENTION_STEP_MS: u64 = 100;
 /// Time between two passes of retention.
-pub const RETENTION_PASS_MS: i64 = 24 * 60 * 60 * 1_000;
+pub const RETENTION_PASS_MS: i64 = MS_PER_DAY;
 /// Interval of checks for a due pass.
 pub const RETENTION_CHECK_SECS: u64 = 60 * 60;
 /// Pages released from the end of the database file at once.

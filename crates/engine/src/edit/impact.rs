@@ -183,7 +183,7 @@ async fn find_affected_files(change: Arc<ImpactContext>) -> Vec<RelPath> {
         let stamps = engine.ledger().root(root).disk.stamps().unwrap_or_default();
         let mut files: Vec<RelPath> = Vec::new();
         for path in stamps.keys().filter(|path| !excluded.contains(path)) {
-            let language = catalogue.language_of(path).map(|(language, _, _)| language);
+            let language = catalogue.language_of(path).map(|language| language.id);
             if language.is_some_and(|language| languages.contains(language)) {
                 files.push(path.clone());
             }
@@ -289,7 +289,7 @@ impl ImpactContext {
     /// Servers whose findings in a file may be caused by an edit of another file; linters are not among them.
     fn servers_of(&self, path: &RelPath) -> Vec<ResolvedServer> {
         let catalogue = &self.project.workspace.catalogue;
-        let language = catalogue.language_of(path).map_or("", |(language, _, _)| language);
+        let language = catalogue.language_of(path).map_or("", |language| language.id);
         snapshot_measurement::select_servers(&self.engine, &self.project, path)
             .into_iter()
             .flatten()

@@ -330,9 +330,9 @@ fn recent_mentions(
 ) -> Vec<Snapshot> {
     let Some(name) = identifier(target) else { return Vec::new() };
     let catalogue = &project.workspace.catalogue;
-    let language = catalogue.language_of(&target.snapshot.path).map(|(language, _, _)| language);
+    let language = catalogue.language_of(&target.snapshot.path).map(|language| language.id);
     let files = files::walk_watched(&project.root, &|path: &RelPath| {
-        catalogue.language_of(path).map(|(language, _, _)| language) == language
+        catalogue.language_of(path).map(|language| language.id) == language
             && *path != target.snapshot.path
             && !listed.contains(&path.under(&project.root))
     });

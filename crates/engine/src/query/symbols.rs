@@ -159,8 +159,8 @@ async fn representatives(
     let mut first_of: BTreeMap<String, RelPath> = BTreeMap::new();
     let files = files.await.map_err(|gap| queries::unmeasured("symbols", gap))?;
     for file in files {
-        if let Some((language, _, _)) = project.workspace.catalogue.language_of(&file) {
-            first_of.entry(language.to_owned()).or_insert(file);
+        if let Some(language) = project.workspace.catalogue.language_of(&file) {
+            first_of.entry(language.id.to_owned()).or_insert(file);
         }
     }
     let mut targets: BTreeMap<String, QueryTarget> = BTreeMap::new();

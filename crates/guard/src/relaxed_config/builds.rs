@@ -328,7 +328,7 @@ fn precommit(before: &str, after: &str) -> BuildRelaxations {
         let weaker =
             weakened_commands(&parse_commands(&hook.command), &parse_commands(&now.command));
         let id = &hook.id;
-        let weaker = weaker.into_iter().map(|what| format!("the hook `{id}`: {what}"));
+        let weaker = weaker.iter().map(|loss| format!("the hook `{id}`: {loss}"));
         found.extend(weaker.map(|what| ("entry".to_owned(), what)));
     }
     found

@@ -3,7 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::hit;
-use crate::commands::{CommandPurpose, ScriptCommand, parse_commands, weakened_commands};
+use crate::commands::{
+    CommandLoss, CommandPurpose, ScriptCommand, parse_commands, weakened_commands,
+};
 use crate::settings::{self, SettingsFormat, as_word};
 use crate::{Detection, SourceChange};
 use moai_base::path::RelPath;
@@ -68,14 +70,15 @@ fn weakened_scripts(
                 .filter(|(other, _)| other != name)
                 .flat_map(|it| it.1.clone())
                 .collect();
-            for what in weakened_commands(old, new) {
-                let is_moved = what.ends_with("no longer run")
-                    && old.iter().any(|it| {
-                        what.contains(&format!("`{}`", it.name()))
-                            && elsewhere.iter().any(|other| other.name() == it.name())
-                    });
+            for loss in weakened_commands(old, new) {
+                let is_moved = match &loss {
+                    CommandLoss::NotRun(program) => {
+                        elsewhere.iter().any(|other| other.name() == *program)
+                    }
+                    _ => false,
+                };
                 if !is_moved {
-                    found.push((name.clone(), format!("`{name}`: {what}")));
+                    found.push((name.clone(), format!("`{name}`: {loss}")));
                 }
             }
         } else if let Some(lost) =
@@ -201,7 +204,7 @@ fn without_factor(line: &str) -> &str {
 fn whole(change: &SourceChange) -> Vec<(String, String)> {
     let (Some(before), Some(after)) = (&change.before, &change.after) else { return Vec::new() };
     let found = weakened_commands(&parse_commands(before), &parse_commands(after));
-    found.into_iter().map(|what| (String::new(), what)).collect()
+    found.iter().map(|loss| (String::new(), loss.to_string())).collect()
 }
 
 /// The steps of all changed workflows, taken together, because steps move between files.
@@ -226,16 +229,16 @@ fn workflows(changes: &[SourceChange]) -> Vec<Detection> {
         before.commands.extend(old.commands);
         after.commands.extend(new.commands);
     }
-    for what in weakened_commands(&before.commands, &after.commands) {
+    for loss in weakened_commands(&before.commands, &after.commands) {
         let place = own
             .iter()
             .find(|change| {
                 let flows =
                     [&change.before, &change.after].map(|it| WorkflowChecks::read(it.as_deref()));
-                weakened_commands(&flows[0].commands, &flows[1].commands).contains(&what)
+                weakened_commands(&flows[0].commands, &flows[1].commands).contains(&loss)
             })
             .or(own.first());
-        let found = place.map(|it| hit(&it.path, "run", &format!("workflow: {what}"), changes));
+        let found = place.map(|it| hit(&it.path, "run", &format!("workflow: {loss}"), changes));
         hits.extend(found);
     }
     hits

@@ -177,8 +177,8 @@ fn pytest(before: &Value, after: &Value) -> Vec<Relaxation> {
         [ScriptCommand { words, ignores_failure: false }]
     };
     let mut found: Vec<Relaxation> = weakened_commands(&options(before), &options(after))
-        .into_iter()
-        .map(|what| Relaxation::new("addopts", what))
+        .iter()
+        .map(|loss| Relaxation::new("addopts", loss.to_string()))
         .collect();
     let filters = |value: &Value| value.get("filterwarnings").map(lines).unwrap_or_default();
     let (was, is) = (filters(before), filters(after));

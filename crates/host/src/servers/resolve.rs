@@ -17,7 +17,7 @@ use super::installed_packages::InstalledPackages;
 use super::{ServerContext, ServerSelection, go_workspace};
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
-use moai_lsp::registry::{DiagnosticsMethod, LanguageSpec, ServerSpec};
+use moai_lsp::registry::{DiagnosticsMethod, FileLanguage, LanguageSpec, ServerSpec};
 
 pub(super) use self::packages::PythonInterpreter;
 pub use self::program::program_on_path;
@@ -57,7 +57,9 @@ pub(super) fn select_servers(
     path: &RelPath,
 ) -> Vec<ServerSelection> {
     let catalogue = &context.catalogue;
-    let Some((language_id, language, lsp_id)) = catalogue.language_of(path) else {
+    let Some(FileLanguage { id: language_id, spec: language, lsp_id }) =
+        catalogue.language_of(path)
+    else {
         return Vec::new();
     };
     let resolver = ServerResolver { context, data, packages, path, language_id, lsp_id };

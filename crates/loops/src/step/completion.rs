@@ -64,11 +64,7 @@ pub(super) fn complete(
             next.pause_reason = Some(PauseReason::LspRequired);
             next.note = Some(record::gaps(evidence).unwrap_or_else(|| gap.to_string()));
         }
-        EvidenceOutlook::Unverified(gap) if is_settled_by_judge(&gap, evidence, facts) => {
-            let missing = unproven_work(next, facts);
-            apply_judgement(next, reasons, facts, missing);
-        }
-        EvidenceOutlook::Unverified(gap) => {
+        EvidenceOutlook::Unverified(gap) if !is_settled_by_judge(&gap, evidence, facts) => {
             let gaps = record::gaps(evidence).unwrap_or_else(|| gap.to_string());
             let missing = match unproven_work(next, facts) {
                 Some(work) => format!("{work}; {gaps}"),
@@ -76,7 +72,7 @@ pub(super) fn complete(
             };
             apply_judgement(next, reasons, facts, Some(missing));
         }
-        EvidenceOutlook::Clean => {
+        EvidenceOutlook::Clean | EvidenceOutlook::Unverified(_) => {
             let missing = unproven_work(next, facts);
             apply_judgement(next, reasons, facts, missing);
         }

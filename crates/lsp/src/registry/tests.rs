@@ -11,7 +11,7 @@ fn path(name: &str) -> RelPath {
 }
 
 fn language(name: &str) -> Option<(&'static str, &'static str)> {
-    Catalogue::built_in().language_of(&path(name)).map(|(id, _, lsp_id)| (id, lsp_id))
+    Catalogue::built_in().language_of(&path(name)).map(|language| (language.id, language.lsp_id))
 }
 
 /// Registry packages with the names of servers that are other programs, or empty.
@@ -99,8 +99,8 @@ fn a_projects_entry_replaces_the_built_in_one_and_owns_its_extensions() {
     let merged = Catalogue::built_in().with_project_entries(Catalogue::parse(own).expect("valid"));
     assert_eq!(merged.server("pyright").map(|s| s.command.as_str()), Some("mine"));
     assert!(merged.server("typescript-language-server").is_some());
-    assert_eq!(merged.language_of(&path("a.html")).map(|(id, ..)| id), Some("mako"));
-    assert_eq!(merged.language_of(&path("a.htm")).map(|(id, ..)| id), Some("html"));
+    assert_eq!(merged.language_of(&path("a.html")).map(|language| language.id), Some("mako"));
+    assert_eq!(merged.language_of(&path("a.htm")).map(|language| language.id), Some("html"));
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn servers_of_the_hosts_file_come_first_for_their_extensions() {
     let zls = merged.server("zig").expect("described");
     assert_eq!((zls.diagnostics, zls.verified), (DiagnosticsMethod::Pull, false));
     assert_eq!(zls.extensions.get("ts").map(String::as_str), Some("typescript"));
-    assert_eq!(merged.language_of(&path("a.zig")).map(|(.., lsp_id)| lsp_id), Some("zig"));
+    assert_eq!(merged.language_of(&path("a.zig")).map(|language| language.lsp_id), Some("zig"));
 }
 
 #[test]
