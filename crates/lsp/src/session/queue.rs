@@ -147,6 +147,7 @@ impl LspSession {
             (MeasureLane::Batch, DiagnosticsMethod::Pull | DiagnosticsMethod::Tsserver) => {
                 in_flight < BATCH_IN_SEQUENCE_MAX
             }
+            (MeasureLane::Batch, DiagnosticsMethod::Jdtls) => in_flight < BATCH_QUIET_MAX,
             (MeasureLane::Batch, _) if self.spec.publishes.quiet_ms.is_some_and(|ms| ms > 0) => {
                 in_flight < BATCH_QUIET_MAX
             }

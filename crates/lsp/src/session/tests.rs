@@ -245,7 +245,7 @@ fn a_hooks_measurement_overtakes_those_of_a_check() {
 }
 
 #[test]
-fn a_check_asks_more_at_once_of_a_server_whose_results_count_after_a_quiet_time() {
+fn a_check_asks_more_at_once_of_a_server_whose_results_count_after_a_wait() {
     let opened = |keys: &str| {
         let mut play = Play::with_keys(keys);
         play.receive(json!({"id": 0, "result": {"capabilities": {}}}));
@@ -256,6 +256,7 @@ fn a_check_asks_more_at_once_of_a_server_whose_results_count_after_a_quiet_time(
     };
     let quiet = r#""diagnostics": "push", "publishes": {"quiet_ms": 600}"#;
     assert_eq!(opened(quiet), BATCH_QUIET_MAX);
+    assert_eq!(opened(r#""diagnostics": "jdtls""#), BATCH_QUIET_MAX);
     let at_once = r#""diagnostics": "push", "publishes": {"quiet_ms": 0, "version": true}"#;
     assert_eq!(opened(at_once), BATCH_IN_FLIGHT_MAX);
 }
