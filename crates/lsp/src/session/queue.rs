@@ -105,12 +105,12 @@ impl LspSession {
         }
     }
 
-    /// Ends measurements of other than the present bytes of a file.
-    pub(super) fn supersede_jobs(&mut self, path: &RelPath, now: ContentHash) {
+    /// Ends measurements of other than the present bytes of a file; all of them if it was deleted.
+    pub(super) fn supersede_jobs(&mut self, path: &RelPath, now: Option<ContentHash>) {
         let jobs = self
             .jobs
             .iter()
-            .filter(|(_, job)| job.document.path == *path && job.document.hash != now);
+            .filter(|(_, job)| job.document.path == *path && Some(job.document.hash) != now);
         let jobs: Vec<u64> = jobs.map(|(id, _)| *id).collect();
         for job in jobs {
             self.finish_job(job, Err(superseded_gap()));

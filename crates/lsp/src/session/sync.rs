@@ -38,6 +38,8 @@ impl LspSession {
             let is_first = path.as_ref().is_some_and(|path| self.documents.announce_change(path));
             if let Some(path) = path.as_ref().filter(|_| *change == DiskChange::Deleted) {
                 self.forget_named(path);
+                // Some servers publish nothing any more about a deleted file (jdtls).
+                self.supersede_jobs(path, None);
             }
             let is_open = path.is_some_and(|path| self.follow_disk(path, now));
             let is_text_of_document = is_open && *change == DiskChange::Changed;
@@ -127,7 +129,7 @@ impl LspSession {
         self.supersede_unsent_queries(&path, hash);
         if let Some(now) = now {
             self.announced_hashes.insert(path.clone(), now.hash);
-            self.supersede_jobs(&path, now.hash);
+            self.supersede_jobs(&path, Some(now.hash));
             let Some(document) = self.document_of(now) else { return false };
             self.send_text(&document, ResendPolicy::Never);
             return true;

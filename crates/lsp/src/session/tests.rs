@@ -499,6 +499,17 @@ fn a_document_is_not_closed_under_its_own_question() {
 }
 
 #[test]
+fn a_measurement_of_a_deleted_file_ends() {
+    let mut play = Play::ready("jdtls");
+    play.ask(1, "A.java", "x");
+    play.sent();
+    play.session.files_changed(&[(PathBuf::from("/r/A.java"), DiskChange::Deleted)], &[]);
+    let sent = play.sent();
+    assert!(sent.iter().any(|it| it.starts_with("ticket 1: ")), "{sent:?}");
+    assert!(sent.contains(&"textDocument/didClose".to_owned()), "{sent:?}");
+}
+
+#[test]
 fn only_so_many_documents_stay_open() {
     let mut play = Play::ready("pull");
     for count in 0..=OPEN_DOCUMENTS_MAX {
