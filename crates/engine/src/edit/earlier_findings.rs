@@ -10,7 +10,6 @@ use crate::evidence::earlier_texts::{EarlierState, EarlierSubject, measure_earli
 use crate::evidence::snapshot_measurement::SensorResult;
 use crate::ledger::pending_reports::StateBefore;
 use moai_base::finding::Severity;
-use moai_base::hash::ContentHash;
 use moai_base::limits::EARLIER_DEFERRED_MS_MAX;
 use moai_host::files::Snapshot;
 
@@ -32,8 +31,7 @@ impl EditMeasurement {
         {
             return baseline;
         }
-        let hash = ContentHash::of_bytes(text.as_bytes());
-        let before = Snapshot { path: self.topic.path.clone(), text, hash };
+        let before = Snapshot::of_text(self.topic.path.clone(), text);
         let state = EarlierState { texts: vec![before.clone()], ..EarlierState::default() };
         let latest = Instant::now() + Duration::from_millis(EARLIER_DEFERRED_MS_MAX);
         let subjects = vec![EarlierSubject { snapshot: before, choice }];

@@ -20,7 +20,6 @@ use moai_base::delta::Delta;
 use moai_base::evidence::SensorKind;
 use moai_base::finding::{Finding, FindingState, Severity, has_errors};
 use moai_base::foreign_text::one_line;
-use moai_base::hash::ContentHash;
 use moai_base::limits::DOUBTED_MESSAGE_CHARS_MAX;
 use moai_base::lines::LineHashes;
 use moai_base::path::RelPath;
@@ -142,19 +141,13 @@ fn touched_symbols(
         touched.extend(TouchedSymbols::from_move(file.base_path, &file.snapshot.path));
     }
     for (path, file) in files.iter().filter(|(_, file)| file.is_changed) {
-        if let BaseText::Text(before) = file.base {
-            touched.extend(TouchedSymbols::visible_elsewhere(
-                path,
-                Some(before),
-                Some(&file.snapshot.text),
-            ));
-        } else if *file.base == BaseText::Absent {
-            touched.extend(TouchedSymbols::visible_elsewhere(
-                path,
-                None,
-                Some(&file.snapshot.text),
-            ));
-        }
+        let before = match file.base {
+            BaseText::Text(before) => Some(&**before),
+            BaseText::Absent => None,
+            BaseText::Unknown(_) => continue,
+        };
+        let now = Some(&*file.snapshot.text);
+        touched.extend(TouchedSymbols::visible_elsewhere(path, before, now));
     }
     for (path, text) in deleted.iter().filter(|(path, _)| !renamed.contains(path)) {
         if let BaseText::Text(before) = text {
@@ -198,7 +191,7 @@ async fn base_findings(
             && let BaseText::Text(text) = file.base
             && let Some(choice) = find_server(engine, project, result)
         {
-            let snapshot = snapshot_of(file.base_path, text);
+            let snapshot = Snapshot::of_text(file.base_path.clone(), Arc::clone(text));
             if !touched.contains(&result.sensor)
                 && let Some(base_result) = result.base_result()
             {
@@ -251,7 +244,7 @@ async fn base_scans(
         if let Some(ComparedFile { base: BaseText::Text(text), is_changed: true, .. }) =
             files.get(&result.path)
         {
-            texts.push(snapshot_of(&result.path, text));
+            texts.push(Snapshot::of_text(result.path.clone(), Arc::clone(text)));
         }
     }
     let rules = Arc::clone(&project.rules);
@@ -292,11 +285,6 @@ fn find_server(
 ) -> Option<ResolvedServer> {
     let choices = snapshot_measurement::select_servers(engine, project, &result.path);
     choices.into_iter().flatten().find(|choice| choice.id == result.sensor)
-}
-
-fn snapshot_of(path: &RelPath, text: &Arc<str>) -> Snapshot {
-    let hash = ContentHash::of_bytes(text.as_bytes());
-    Snapshot { path: path.clone(), text: Arc::clone(text), hash }
 }
 
 fn cached_base_result(
@@ -340,7 +328,9 @@ fn earlier_state(
     for (path, file) in files.iter().filter(|(_, file)| file.is_changed || file.is_renamed()) {
         match file.base {
             BaseText::Text(_) if file.is_renamed() => state.created_or_deleted.push(path.clone()),
-            BaseText::Text(text) => state.texts.push(snapshot_of(path, text)),
+            BaseText::Text(text) => {
+                state.texts.push(Snapshot::of_text(path.clone(), Arc::clone(text)))
+            }
             BaseText::Absent | BaseText::Unknown(_) => state.created_or_deleted.push(path.clone()),
         }
     }

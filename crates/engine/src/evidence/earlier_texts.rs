@@ -13,7 +13,6 @@ use crate::evidence::overlay_gate::OverlayPass;
 use crate::evidence::snapshot_measurement;
 use crate::evidence::snapshot_measurement::SensorResult;
 use crate::project::Project;
-use moai_base::hash::ContentHash;
 use moai_base::limits::{OPEN_DOCUMENTS_MAX, OVERLAY_FILES_MAX, OVERLAY_PASSES_MAX};
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
@@ -41,11 +40,7 @@ impl EarlierState {
     /// unknown.
     pub(crate) fn add(&mut self, path: &RelPath, earlier: Option<&str>) {
         match earlier {
-            Some(text) => self.texts.push(Snapshot {
-                path: path.clone(),
-                text: text.into(),
-                hash: ContentHash::of_bytes(text.as_bytes()),
-            }),
+            Some(text) => self.texts.push(Snapshot::of_text(path.clone(), text.into())),
             None => self.created_or_deleted.push(path.clone()),
         }
     }

@@ -61,7 +61,7 @@ pub(crate) async fn files_of_stop(
     paths: &[String],
 ) -> StopScope {
     let (session, root) = (&call.input.session_id, &call.project.root);
-    let hidden_search = HiddenFileSearch {
+    let search = StopScopeSearch {
         engine: Arc::clone(call.engine),
         project: call.project.clone(),
         session: session.clone(),
@@ -70,7 +70,7 @@ pub(crate) async fn files_of_stop(
     };
     if !paths.is_empty() {
         let paths = paths.to_vec();
-        let scope = run_blocking(move || files_below_paths(&hidden_search, &paths)).await;
+        let scope = run_blocking(move || files_below_paths(&search, &paths)).await;
         return scope.unwrap_or_else(StopScope::after_internal_error);
     }
     if base.is_compared {
@@ -84,7 +84,7 @@ pub(crate) async fn files_of_stop(
         is_written_cut,
         affected: call.engine.ledger().session(session).affected_files(root),
     };
-    let scope = run_blocking(move || files_of_work(&hidden_search, work, base.is_compared)).await;
+    let scope = run_blocking(move || files_of_work(&search, work, base.is_compared)).await;
     scope.unwrap_or_else(StopScope::after_internal_error)
 }
 
@@ -98,20 +98,16 @@ struct SessionWork {
 }
 
 /// The changed files and their dependents. Blocking.
-fn files_of_work(
-    hidden_search: &HiddenFileSearch,
-    work: SessionWork,
-    is_compared: bool,
-) -> StopScope {
-    let project = &hidden_search.project;
+fn files_of_work(search: &StopScopeSearch, work: SessionWork, is_compared: bool) -> StopScope {
+    let project = &search.project;
     let mut scope = changed_files(project, work.commit.as_deref());
-    let outputs = hidden_search.new_outputs(&scope.files);
+    let outputs = search.new_outputs(&scope.files);
     scope.files.retain(|path| !outputs.contains(path));
     let mut written = work.written;
     written.retain(|path| !outputs.contains(path));
-    let written = hidden_search.differing_files(written, &scope.files);
+    let written = search.differing_files(written, &scope.files);
     scope.files.extend(written);
-    let deleted = hidden_search.reveal(&mut scope, &|_| true);
+    let deleted = search.reveal(&mut scope, &|_| true);
     let mut unshown = UnshownFiles::behind_links(&project.root, &scope.changed);
     if scope.files.is_empty() && scope.skipped.is_empty() && !is_compared {
         scope = all_files(project);
@@ -119,7 +115,7 @@ fn files_of_work(
     scope.files.sort();
     scope.files.dedup();
     // From the difference in git, because the ledger forgets affected files with the daemon.
-    let base = hidden_search.base_of_dependents(work.commit.as_deref(), is_compared);
+    let base = search.base_of_dependents(work.commit.as_deref(), is_compared);
     let deleted_since_base = match &base {
         Some(base) if !is_compared => base.deleted_files().unwrap_or_default(),
         _ => deleted.clone(),
@@ -148,8 +144,8 @@ fn files_of_work(
     scope.files.extend(unchanged.iter().cloned());
     scope.dependents = UntouchedDependents { files: unchanged, affected: found.affected };
     let configuration = std::mem::take(&mut scope.configuration);
-    scope.comparison = hidden_search.base.clone().filter(|_| is_compared).map(|base| {
-        unshown.files.extend(changed_ignored(&hidden_search.engine, project, &base));
+    scope.comparison = search.base.clone().filter(|_| is_compared).map(|base| {
+        unshown.files.extend(changed_ignored(&search.engine, project, &base));
         BaseComparison { base, deleted, configuration, unshown, includes_changed: true }
     });
     scope.bound();
@@ -162,12 +158,12 @@ fn files_of_work(
 }
 
 /// All files below the paths that a loop is limited to, changed or not. Blocking.
-fn files_below_paths(hidden_search: &HiddenFileSearch, paths: &[String]) -> StopScope {
-    let project = &hidden_search.project;
+fn files_below_paths(search: &StopScopeSearch, paths: &[String]) -> StopScope {
+    let project = &search.project;
     let starts: Vec<PathBuf> = paths.iter().map(|path| project.root.join(path)).collect();
     let walk = files::walk_files(&project.root, &starts, &|path| project.has_sensor(path));
     let mut scope = StopScope { files: walk.files, skipped: walk.skipped, ..StopScope::default() };
-    hidden_search.reveal(&mut scope, &|path| {
+    search.reveal(&mut scope, &|path| {
         starts.iter().any(|start| path.under(&project.root).starts_with(start))
     });
     scope.files.sort();
@@ -176,8 +172,8 @@ fn files_below_paths(hidden_search: &HiddenFileSearch, paths: &[String]) -> Stop
     scope
 }
 
-/// Search for files that were hidden from git or from the sensors.
-struct HiddenFileSearch {
+/// What the search for the files of a Stop needs.
+struct StopScopeSearch {
     engine: Arc<Engine>,
     project: Project,
     session: String,
@@ -185,7 +181,7 @@ struct HiddenFileSearch {
     outputs: CheckOutputs,
 }
 
-impl HiddenFileSearch {
+impl StopScopeSearch {
     /// The files of the checks among these, without those that stood there at the base.
     fn new_outputs(&self, files: &[RelPath]) -> BTreeSet<RelPath> {
         let outputs = files.iter().filter(|path| self.outputs.contains(path)).cloned();

@@ -29,6 +29,15 @@ pub struct Snapshot {
     pub hash: ContentHash,
 }
 
+impl Snapshot {
+    /// A text that may not be on disk, such as an earlier one.
+    #[must_use]
+    pub fn of_text(path: RelPath, text: Arc<str>) -> Self {
+        let hash = ContentHash::of_bytes(text.as_bytes());
+        Self { path, text, hash }
+    }
+}
+
 /// Reads one file once. `path` is absolute or relative to the root; a symbolic link within the root
 /// is followed.
 ///
