@@ -295,6 +295,7 @@ impl<'t> Collection<'_, 't> {
                     own.is_plain_case = own.is_case && is_plain_case(bases, root);
                     if let Some(body) = definition.field("body") {
                         own.marks.extend(module_marks(body, root));
+                        own.marks.extend(skipping_setup(body));
                         self.collect(body, &own);
                     }
                 }
@@ -397,8 +398,14 @@ fn mark<'t>(decorator: SyntaxNode<'t>, root: SyntaxNode<'t>) -> Option<TestMarke
     Some(TestMarker { kind, text: normal(decorator), bytes: decorator.bytes() })
 }
 
-/// The effect of a marker, with or without arguments.
+/// The effect of a marker, or of one with another name: `later = unittest.skip("…")`.
 fn mark_of<'t>(mark: SyntaxNode<'t>, root: SyntaxNode<'t>) -> Option<TestMarkerKind> {
+    let renamed = || rows::named(mark.text(), root).filter(|_| mark.kind() == "identifier");
+    known_mark(mark, root).or_else(|| known_mark(renamed()?, root))
+}
+
+/// The effect of a marker under its own name, with or without arguments.
+fn known_mark<'t>(mark: SyntaxNode<'t>, root: SyntaxNode<'t>) -> Option<TestMarkerKind> {
     let call = CallNode::read(mark);
     let name = call.as_ref().map_or_else(|| mark.text(), |call| call.name);
     let arguments = call.map(|call| call.argument_nodes()).unwrap_or_default();
@@ -448,6 +455,27 @@ fn module_marks<'t>(scope: SyntaxNode<'t>, root: SyntaxNode<'t>) -> Vec<TestMark
         }));
     }
     marks
+}
+
+/// A preparation that begins with a skip, for all tests of a class: `def setUp(self): self.skipTest("…")`.
+fn skipping_setup(class: SyntaxNode<'_>) -> Option<TestMarker> {
+    let preparations = ["setUp", "setUpClass", "setup_class", "setup_method"];
+    let names_one = |it: &SyntaxNode<'_>| {
+        it.field("name").is_some_and(|name| preparations.contains(&name.text()))
+    };
+    let functions = parts(class).into_iter().filter(|it| it.kind() == "function_definition");
+    functions.filter(names_one).find_map(|function| {
+        let is_docstring =
+            |it: &SyntaxNode<'_>| it.named_children().first().is_some_and(|it| is_string(*it));
+        let first = parts(function.field("body")?).into_iter().find(|it| !is_docstring(it))?;
+        let text = tight(first);
+        let skips = ["self.skipTest(", "raiseunittest.SkipTest", "pytest.skip("];
+        skips.iter().any(|start| text.starts_with(start)).then(|| TestMarker {
+            kind: TestMarkerKind::Skip,
+            text: normal(first),
+            bytes: first.bytes(),
+        })
+    })
 }
 
 /// `@pytest.mark.parametrize("a, b", [(1, 2), (3, 4)])`
