@@ -296,6 +296,22 @@ fn a_cycle_that_gopls_attributes_to_unchanged_files_is_not_older() {
 }
 
 #[test]
+fn a_wrong_embed_directive_holds_the_stop() {
+    let embedding = "package lib\n\nimport _ \"embed\"\n\n//go:embed data.txt\nvar Data string\n";
+    let without_import = embedding.replace("import _ \"embed\"\n\n", "");
+    for wrong in [embedding.replace("data.txt", "nothere.txt"), without_import] {
+        let sandbox = go();
+        sandbox.write("lib/data.txt", "data\n");
+        sandbox.write("lib/data.go", embedding);
+        sandbox.commit();
+        let status = stopped(&sandbox, || {
+            sandbox.tool_write("lib/data.go", &wrong);
+        });
+        assert_eq!(status, "running", "{wrong}");
+    }
+}
+
+#[test]
 fn an_import_that_no_download_mends_is_an_error() {
     let sandbox = workspace();
     for package in ["internal/ids", "nothere"] {

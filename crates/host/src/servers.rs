@@ -39,7 +39,7 @@ pub use self::log_buffer::LogLine;
 pub use self::memory::MemoryLimits;
 pub use self::resolve::ServerIdentity;
 use self::resolve::ServerTools;
-use moai_base::finding::Finding;
+use moai_base::finding::{Finding, Severity};
 use moai_base::hash::ContentHash;
 use moai_base::limits::SERVER_QUEUE_MAX;
 use moai_base::path::RelPath;
@@ -281,7 +281,7 @@ impl LanguageServers {
     ) -> ServerMeasurement {
         let started_at = Instant::now();
         let (reply, answer) = oneshot::channel();
-        let (sensor, ignored) = (choice.id.clone(), choice.spec.ignore_codes.clone());
+        let (sensor, spec) = (choice.id.clone(), choice.spec.clone());
         let language_id = choice.language_id.clone();
         let withheld = choice.withheld.clone();
         let checking = CheckingConfig::of_server(&choice);
@@ -304,7 +304,13 @@ impl LanguageServers {
                 let file = MeasuredFile { input: measured, language_id, checking, database };
                 let explained = fault_facts::explain_faults(context, file, findings).await;
                 let (mut findings, fault) = explained;
-                findings.retain(|finding| !ignored.contains(&finding.code));
+                findings.retain(|finding| !spec.ignore_codes.contains(&finding.code));
+                for finding in &mut findings {
+                    let is_raised = |start: &String| finding.message.starts_with(start.as_str());
+                    if spec.raised_to_errors.iter().any(is_raised) {
+                        finding.severity = Severity::Error;
+                    }
+                }
                 (Ok(findings), withheld.or(answer.configuration_gap).or(fault))
             }
             Err(gap) => (Err(gap), None),

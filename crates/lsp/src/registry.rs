@@ -111,6 +111,9 @@ pub struct ServerSpec {
     /// them to other files, while it is shown an earlier text.
     #[serde(default)]
     pub loading_errors: Vec<String>,
+    /// Beginnings of the messages that it reports as warnings although the compiler refuses the code.
+    #[serde(default)]
+    pub raised_to_errors: Vec<String>,
     /// It returns an empty list when it fails, and reports the failure only as a logged error.
     #[serde(default)]
     pub logs_failures: bool,

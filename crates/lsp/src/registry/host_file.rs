@@ -165,6 +165,7 @@ fn default_server_spec() -> ServerSpec {
         watches: Vec::new(),
         configuration_errors: Vec::new(),
         loading_errors: Vec::new(),
+        raised_to_errors: Vec::new(),
         logs_failures: false,
         needs: Vec::new(),
         tools: Vec::new(),
