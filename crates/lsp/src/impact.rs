@@ -109,7 +109,7 @@ impl TouchedSymbols {
             (0..lines.len()).filter(|at| !words[*at].is_empty() && !is_body(at)).collect();
         loop {
             let (touched, other): (Vec<usize>, Vec<usize>) =
-                left.into_iter().partition(|at| self.touches_any(&words[*at]));
+                left.into_iter().partition(|at| words[*at].iter().any(|word| self.touches(word)));
             let mut found: Vec<DeclaredName<'_>> = Vec::new();
             for at in touched {
                 found.extend(declared_names(lines[at]));
@@ -144,9 +144,9 @@ impl TouchedSymbols {
         self.concerns_importers |= other.concerns_importers;
     }
 
-    /// True if the meaning of one of these names may have changed.
-    fn touches_any(&self, words: &[&str]) -> bool {
-        words.iter().any(|word| self.changes_meaning(word) || self.short_names.contains(*word))
+    /// True if the meaning of a name may have changed.
+    fn touches(&self, word: &str) -> bool {
+        self.changes_meaning(word) || self.short_names.contains(word)
     }
 
     fn changes_meaning(&self, name: &str) -> bool {
@@ -184,14 +184,19 @@ impl TouchedSymbols {
     #[must_use]
     pub fn concerns_finding(&self, finding: &Finding, text: &str) -> bool {
         let line = text.lines().nth(finding.range.start.line as usize).unwrap_or_default();
-        self.is_named_in(&finding.message) || self.is_named_in(line)
+        let is_import = words_of(line).any(is_import_keyword);
+        let names_module = |module: &String| {
+            is_import && has_word(line, module)
+                || has_path_part(line, module)
+                || has_path_part(&finding.message, module)
+        };
+        words_of(&finding.message).chain(words_of(line)).any(|word| self.touches(word))
+            || (self.concerns_importers && self.modules.iter().any(names_module))
     }
+}
 
-    fn is_named_in(&self, text: &str) -> bool {
-        let mut words = word_ranges(text).map(|(start, end)| &text[start..end]);
-        words.any(|word| self.changes_meaning(word) || self.short_names.contains(word))
-            || (self.concerns_importers && self.modules.iter().any(|it| has_word(text, it)))
-    }
+fn words_of(text: &str) -> impl Iterator<Item = &str> {
+    word_ranges(text).into_iter().map(|(start, end)| &text[start..end])
 }
 
 /// The lines of a text, with the changed ones marked.
@@ -432,8 +437,23 @@ fn word_counts<'t>(lines: &[&'t str], changed: &[usize]) -> HashMap<&'t str, usi
 
 /// True if a text contains another one as a whole word.
 fn has_word(text: &str, word: &str) -> bool {
-    text.match_indices(word).any(|(at, _)| {
-        let (before, after) = (&text.as_bytes()[..at], &text.as_bytes()[at + word.len()..]);
+    whole_words(text, word).next().is_some()
+}
+
+/// True if a text has a module's name next to a quote or the separator of a path: a module may be called `use`.
+fn has_path_part(text: &str, module: &str) -> bool {
+    const SEPARATORS: &[u8] = b"'\"`/\\.:";
+    let is_separator = |byte: Option<&u8>| byte.is_some_and(|byte| SEPARATORS.contains(byte));
+    whole_words(text, module).any(|at| {
+        let (before, after) = (&text.as_bytes()[..at], &text.as_bytes()[at + module.len()..]);
+        is_separator(before.last()) || is_separator(after.first())
+    })
+}
+
+/// Where a text contains another one as a whole word.
+fn whole_words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = usize> + 't {
+    text.match_indices(word).map(|(at, _)| at).filter(move |at| {
+        let (before, after) = (&text.as_bytes()[..*at], &text.as_bytes()[at + word.len()..]);
         !before.last().copied().is_some_and(is_module_byte)
             && !after.first().copied().is_some_and(is_module_byte)
     })

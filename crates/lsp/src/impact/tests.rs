@@ -293,6 +293,28 @@ fn all_importers_are_affected_by_what_a_file_passes_on_without_naming_it() {
 }
 
 #[test]
+fn a_moved_module_concerns_what_imports_it_and_no_other_use_of_its_name() {
+    let touched = TouchedSymbols::from_move(&path("shape/use.go"), &path("form/use.go"));
+    let concerns = |line: &str, message: &str| {
+        let finding = Finding { message: message.to_owned(), ..finding("b.go", 0, "x") };
+        touched.concerns_finding(&finding, line)
+    };
+    assert!(concerns("\t\"ex.com/m/shape\"", "no package"));
+    assert!(concerns("import shape", "not found"));
+    assert!(concerns("var x = shape.Area(2)", "undeclared name"));
+    assert!(concerns("x", "could not import ex.com/m/shape (no required module)"));
+    assert!(!concerns("func F() int { return \"s\" }", "cannot use \"s\" as int value"));
+}
+
+#[test]
+fn a_function_on_one_line_touches_itself_and_not_what_it_calls() {
+    let text = "function run(u) { return fmt(u->label()); }\n";
+    assert_eq!(elsewhere("a.php", text, "(u)", "(u, v)"), ["run"]);
+    let imported = format!("use function App\\fmt;\n{text}");
+    assert_eq!(elsewhere("a.php", &imported, "(u)", "(u, v)"), ["run"]);
+}
+
+#[test]
 fn what_describes_a_declaration_touches_its_name() {
     let js = "/**\n * Scales.\n * @param {number} by\n */\nexport function scale(by) {\n  return by;\n}\n";
     assert_eq!(elsewhere("a.js", js, "{number}", "{string}"), ["scale"]);

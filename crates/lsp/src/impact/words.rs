@@ -206,15 +206,17 @@ impl<'t> CodeWords<'t> {
         }
         let is_behind_word = at > 0 && before.trim_matches([' ', '*', '&']).is_empty();
         if is_behind_word && is_declaration_keyword(word_before) {
-            return true;
+            // PHP imports functions with `use function App\fmt;`.
+            return self.word(0) != "use";
         }
         let is_only_word = self.ranges.len() == 1;
         let rest = self.code[self.ranges[at].1..].trim_start();
         match rest.bytes().next() {
             Some(b'(') => {
-                (has_keyword && !before.ends_with('.'))
+                let is_call = is_behind_word && BEFORE_CALLS.contains(word_before);
+                (has_keyword && !is_call && !before.ends_with(['.', '>']))
                     || (is_first && self.opens_block())
-                    || (is_behind_word && !BEFORE_CALLS.contains(word_before))
+                    || (is_behind_word && !is_call)
             }
             Some(b'"') => {
                 is_first && rest[1..].trim_start().starts_with(':') && self.code.starts_with('"')
