@@ -273,3 +273,19 @@ fn the_second_passes(sandbox: &Sandbox, name: &str) {
     });
     passed.expect("time goes by");
 }
+
+#[test]
+fn a_worktree_that_the_agent_adds_inside_is_one_gap() {
+    let sandbox = project();
+    sandbox.write("legacy.py", DIRTY);
+    sandbox.commit();
+    assert_eq!(start(&sandbox, &["--until", "diagnostics"]).code, 0);
+    sandbox.tool_write("app.py", FIXED);
+    shell(&sandbox, || {
+        git(&sandbox, &["worktree", "add", "-q", "copy", "-b", "copy"]);
+    });
+    assert_eq!(stop(&sandbox, "finished"), None);
+    assert_eq!(status(&sandbox)["status"], "completed_unverified");
+    let report = sandbox.run(&["loop", "report"]).stdout;
+    assert!(report.contains("copy (a nested repository)"), "{report}");
+}

@@ -10,6 +10,7 @@ use tokio::task::{JoinError, JoinHandle};
 use tokio::time::timeout_at;
 
 use crate::engine::{Engine, run_blocking};
+use crate::evidence::dependents::retain_own_files;
 use crate::evidence::earlier_texts::{EarlierState, EarlierSubject, measure_earlier};
 use crate::evidence::poll_gate::DiskEpoch;
 use crate::evidence::settled_measurement::{MeasuredServers, measure_settled, read_snapshots};
@@ -29,7 +30,6 @@ use moai_base::limits::{
 use moai_base::path::RelPath;
 use moai_base::text::TextRange;
 use moai_host::files::{self, Snapshot};
-use moai_host::git;
 use moai_host::servers::resolve::ResolvedServer;
 use moai_lsp::impact::{TouchedSymbols, rank_by_impact};
 use moai_lsp::session::MeasureLane;
@@ -193,9 +193,7 @@ async fn find_affected_files(change: Arc<ImpactContext>) -> Vec<RelPath> {
         let mut files = rank_by_impact(&edited, found.files);
         is_cut |= files.len() > SESSION_DEPENDENTS_MAX;
         files.truncate(SESSION_DEPENDENTS_MAX);
-        // If git's data is unusable, ignored files are measured as well.
-        let ignored = git::ignored_paths(root, &files).unwrap_or_default();
-        files.retain(|path| !ignored.contains(path) && files::is_real_path(root, path));
+        retain_own_files(root, &mut files);
         let selected: Vec<SelectedFile> = files
             .iter()
             .map(|path| snapshot_measurement::selected_file(engine, project, path))

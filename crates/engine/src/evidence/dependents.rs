@@ -99,6 +99,17 @@ impl AffectedScope {
     }
 }
 
+/// Removes files that git ignores, that are behind a link, or that belong to a nested repository. If git's
+/// data is unusable, ignored files stay.
+pub(crate) fn retain_own_files(root: &Path, files: &mut Vec<RelPath>) {
+    let ignored = git::ignored_paths(root, files).unwrap_or_default();
+    files.retain(|path| {
+        !ignored.contains(path)
+            && files::is_real_path(root, path)
+            && files::other_repository(root, path).is_none()
+    });
+}
+
 /// True if something is at this path, also a broken link.
 pub(crate) fn is_in_tree(project: &Project, path: &RelPath) -> bool {
     path.under(&project.root).symlink_metadata().is_ok()
@@ -141,13 +152,7 @@ impl DependentFiles {
         let mut files = rank_by_impact(&edited, matches.files);
         let is_cut = matches.is_truncated || files.len() > SESSION_DEPENDENTS_MAX;
         files.truncate(SESSION_DEPENDENTS_MAX);
-        // If git's data is unusable, ignored files are measured as well.
-        let ignored = git::ignored_paths(root, &files).unwrap_or_default();
-        files.retain(|path| {
-            !ignored.contains(path)
-                && files::is_real_path(root, path)
-                && files::other_repository(root, path).is_none()
-        });
+        retain_own_files(root, &mut files);
         Self { files, touched, is_cut }
     }
 }

@@ -77,12 +77,17 @@ pub(crate) async fn files_of_stop(
         // Changes of generated code that git ignores are known from the last poll.
         sync_disk(call.engine, &call.project).await;
     }
-    let (written, is_written_cut) = call.engine.ledger().session(session).written(root);
-    let work = SessionWork {
-        commit: commit.map(str::to_owned),
-        written,
-        is_written_cut,
-        affected: call.engine.ledger().session(session).affected_files(root),
+    let work = {
+        let mut ledger = call.engine.ledger();
+        let known = ledger.session(session);
+        let (written, is_written_cut) = known.written(root);
+        SessionWork {
+            commit: commit.map(str::to_owned),
+            written,
+            edited: known.edited(root),
+            is_written_cut,
+            affected: known.affected_files(root),
+        }
     };
     let scope = run_blocking(move || files_of_work(&search, work, base.is_compared)).await;
     scope.unwrap_or_else(StopScope::after_internal_error)
@@ -93,6 +98,8 @@ struct SessionWork {
     /// The commit that the changes count from.
     commit: Option<String>,
     written: BTreeSet<RelPath>,
+    /// The files that its edit tools wrote.
+    edited: BTreeSet<RelPath>,
     is_written_cut: bool,
     affected: AffectedFiles,
 }
@@ -104,7 +111,12 @@ fn files_of_work(search: &StopScopeSearch, work: SessionWork, is_compared: bool)
     let outputs = search.new_outputs(&scope.files);
     scope.files.retain(|path| !outputs.contains(path));
     let mut written = work.written;
-    written.retain(|path| !outputs.contains(path));
+    // A command such as `git worktree add` writes a whole nested repository, which is one gap.
+    written.retain(|path| {
+        !outputs.contains(path)
+            && (work.edited.contains(path)
+                || files::other_repository(&project.root, path).is_none())
+    });
     let written = search.differing_files(written, &scope.files);
     scope.files.extend(written);
     let deleted = search.reveal(&mut scope, &|_| true);
