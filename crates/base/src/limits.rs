@@ -120,8 +120,8 @@ pub const LANGUAGE_SERVERS_MAX: usize = 5;
 pub const OPEN_DOCUMENTS_MAX: usize = 20;
 /// Measurements of the batch lane in flight in one language server.
 pub const BATCH_IN_FLIGHT_MAX: usize = 4;
-/// The same in a server whose results count after a quiet time or a build, because most of each measurement is a
-/// wait; together with a hook's file below [`OPEN_DOCUMENTS_MAX`], or they would close each other.
+/// The same in a server whose results count after a quiet time or a build, because most of each measurement is
+/// waiting; with a hook's file they stay below [`OPEN_DOCUMENTS_MAX`], or the documents would evict each other.
 pub const BATCH_QUIET_MAX: usize = 16;
 /// The same in a server that answers requests one by one, where a hook's request waits for all
 /// earlier ones.

@@ -219,6 +219,7 @@ impl CheckFileSet {
             deleted,
             all: changed,
             configuration: &self.configuration,
+            outputs: &BTreeSet::new(),
         };
         let found = AffectedScope::find(project, Some(&base), &change, AffectedFiles::default());
         self.skipped.extend(found.skipped);

@@ -8,6 +8,7 @@ mod check_readings;
 pub(crate) mod check_runner;
 pub(crate) mod check_runs;
 mod earlier_exam;
+mod exam_file;
 pub(crate) mod frozen_commands;
 mod included_makefiles;
 mod linked_code;
@@ -22,8 +23,6 @@ mod used_programs;
 mod variables;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::engine::{Engine, measure_blocking, now_ms, run_blocking};
@@ -33,11 +32,13 @@ use crate::project::option_files::read_option_file;
 pub(crate) use change_times::change_time_ns;
 use check_files::CheckFiles;
 use check_plan::{check_names, check_plan};
+pub(crate) use exam_file::exam_file_hash;
+use exam_file::{hash_as, read_exam_file, stamp};
 use moai_base::evidence::{SensorKind, SensorReading};
 use moai_base::finding::Finding;
 use moai_base::hash::ContentHash;
 use moai_base::limits::{
-    EXAM_FILE_BYTES_MAX, EXAM_FILES_MAX, EXAM_TESTS_MAX, EXAM_TEXT_BYTES_MAX, EXAM_TEXTS_BYTES_MAX,
+    EXAM_FILES_MAX, EXAM_TESTS_MAX, EXAM_TEXT_BYTES_MAX, EXAM_TEXTS_BYTES_MAX,
 };
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
@@ -51,7 +52,7 @@ use moai_loops::control;
 use moai_loops::criteria::{CheckCommand, CheckPlan, CheckScope};
 use moai_loops::exam::front_matter::{DOCUMENT_FOLDERS, HOST_FOLDER};
 use moai_loops::exam::roles::{
-    FOLDERS, TREES, UNSEEN, is_irrelevant_settings, is_registration_of_host, relevant_bytes,
+    FOLDERS, TREES, UNSEEN, is_irrelevant_settings, is_registration_of_host,
 };
 use moai_loops::exam::runners;
 use moai_loops::exam::{
@@ -642,63 +643,6 @@ fn shallow<'f>(root: &Path, folders: impl Iterator<Item = &'f str>) -> Vec<RelPa
         }
     }
     found
-}
-
-/// The current state of one file of an exam.
-struct ExamFile {
-    bytes: Vec<u8>,
-    stamp: (u64, i64),
-    is_program: bool,
-}
-
-impl ExamFile {
-    /// Hash of the relevant bytes; it includes the length of a file that was not read to its end, and
-    /// whether a check script is executable.
-    fn hash(&self, path: &RelPath, role: Option<ExamRole>) -> ContentHash {
-        let hash = ContentHash::of_bytes(&relevant_bytes(path, &self.bytes));
-        if self.stamp.0 > EXAM_FILE_BYTES_MAX {
-            return ContentHash::of_bytes(format!("{hash} {}", self.stamp.0).as_bytes());
-        }
-        if role == Some(ExamRole::Checks) && !self.is_program {
-            return ContentHash::of_bytes(format!("{hash} is no program").as_bytes());
-        }
-        hash
-    }
-}
-
-/// `None` for a missing path and for anything but a file: a pipe would never end.
-fn read_exam_file(root: &Path, path: &RelPath) -> Option<ExamFile> {
-    if let Some(at) = UNSEEN.iter().position(|name| *name == path.as_str()) {
-        let bytes = git::local_ignore_rules(root).into_iter().nth(at).flatten()?;
-        return Some(ExamFile { stamp: (bytes.len() as u64, 0), bytes, is_program: false });
-    }
-    let stamp = stamp(root, path)?;
-    let file = files::open_regular(&path.under(root)).ok()?;
-    let is_program = file.metadata().ok()?.mode() & 0o111 != 0;
-    let mut bytes = Vec::new();
-    file.take(EXAM_FILE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
-    Some(ExamFile { bytes, stamp, is_program })
-}
-
-/// Hash of the relevant bytes of a file; `None` when it is missing.
-pub(crate) fn exam_file_hash(root: &Path, path: &RelPath) -> Option<ContentHash> {
-    hash_as(root, path, role(path))
-}
-
-/// Like [`exam_file_hash`], for a file whose name does not determine its role.
-fn hash_as(root: &Path, path: &RelPath, role: Option<ExamRole>) -> Option<ContentHash> {
-    // An unreadable file counts as changed.
-    read_exam_file(root, path).map(|read| read.hash(path, role)).or_else(|| {
-        let is_there = path.under(root).symlink_metadata().is_ok();
-        is_there.then(|| ContentHash::of_bytes(NOT_READABLE))
-    })
-}
-
-/// Size in bytes and inode change time in nanoseconds.
-fn stamp(root: &Path, path: &RelPath) -> Option<(u64, i64)> {
-    let metadata = path.under(root).metadata().ok().filter(std::fs::Metadata::is_file)?;
-    let seconds = metadata.ctime().saturating_mul(1_000_000_000);
-    Some((metadata.len(), seconds.saturating_add(metadata.ctime_nsec())))
 }
 
 #[cfg(test)]

@@ -281,7 +281,9 @@ impl LanguageServers {
     ) -> ServerMeasurement {
         let started_at = Instant::now();
         let (reply, answer) = oneshot::channel();
-        let (sensor, spec) = (choice.id.clone(), choice.spec.clone());
+        let sensor = choice.id.clone();
+        let (ignored, raised) =
+            (choice.spec.ignore_codes.clone(), choice.spec.raised_to_errors.clone());
         let language_id = choice.language_id.clone();
         let withheld = choice.withheld.clone();
         let checking = CheckingConfig::of_server(&choice);
@@ -304,10 +306,10 @@ impl LanguageServers {
                 let file = MeasuredFile { input: measured, language_id, checking, database };
                 let explained = fault_facts::explain_faults(context, file, findings).await;
                 let (mut findings, fault) = explained;
-                findings.retain(|finding| !spec.ignore_codes.contains(&finding.code));
+                findings.retain(|finding| !ignored.contains(&finding.code));
                 for finding in &mut findings {
                     let is_raised = |start: &String| finding.message.starts_with(start.as_str());
-                    if spec.raised_to_errors.iter().any(is_raised) {
+                    if raised.iter().any(is_raised) {
                         finding.severity = Severity::Error;
                     }
                 }

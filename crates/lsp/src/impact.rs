@@ -68,7 +68,10 @@ impl TouchedSymbols {
     #[must_use]
     pub fn from_move(from: &RelPath, to: &RelPath) -> Self {
         let modules = module_names(from).into_iter().chain(module_names(to)).collect();
-        Self { modules, concerns_importers: true, ..Self::default() }
+        let is_named_after_type =
+            from.extension().is_some_and(|it| ["cs", "java", "kt", "php"].contains(&it.as_str()));
+        let names = if is_named_after_type { module_names(from) } else { BTreeSet::new() };
+        Self { modules, names, concerns_importers: true, ..Self::default() }
     }
 
     fn from_edit_except(
@@ -184,7 +187,8 @@ impl TouchedSymbols {
     #[must_use]
     pub fn concerns_finding(&self, finding: &Finding, text: &str) -> bool {
         let line = text.lines().nth(finding.range.start.line as usize).unwrap_or_default();
-        let is_import = words_of(line).any(is_import_keyword);
+        let is_import = words_of(line).next().is_some_and(is_import_keyword)
+            || words_of(line).any(|word| matches!(word, "from" | "import" | "require"));
         let names_module = |module: &String| {
             is_import && has_word(line, module)
                 || has_path_part(line, module)
@@ -196,7 +200,7 @@ impl TouchedSymbols {
 }
 
 fn words_of(text: &str) -> impl Iterator<Item = &str> {
-    word_ranges(text).into_iter().map(|(start, end)| &text[start..end])
+    word_ranges(text).map(|(start, end)| &text[start..end])
 }
 
 /// The lines of a text, with the changed ones marked.

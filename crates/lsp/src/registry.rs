@@ -93,8 +93,8 @@ pub struct ServerSpec {
     /// change but not after an opening.
     #[serde(default)]
     pub change_after_open: bool,
-    /// Ask for the symbols of each changed document, because its new declarations count in other
-    /// files only once it has been asked about it.
+    /// Request the symbols of each changed document: the server uses its new declarations in other
+    /// files only after such a request.
     #[serde(default)]
     pub declares_on_request: bool,
     /// The changes outside the root that restart it, because a notification is not enough.
@@ -111,7 +111,7 @@ pub struct ServerSpec {
     /// them to other files, while it is shown an earlier text.
     #[serde(default)]
     pub loading_errors: Vec<String>,
-    /// Beginnings of the messages that it reports as warnings although the compiler refuses the code.
+    /// Beginnings of the messages of warnings about code that the compiler rejects.
     #[serde(default)]
     pub raised_to_errors: Vec<String>,
     /// It returns an empty list when it fails, and reports the failure only as a logged error.

@@ -193,7 +193,7 @@ async fn find_affected_files(change: Arc<ImpactContext>) -> Vec<RelPath> {
         let mut files = rank_by_impact(&edited, found.files);
         is_cut |= files.len() > SESSION_DEPENDENTS_MAX;
         files.truncate(SESSION_DEPENDENTS_MAX);
-        retain_own_files(root, &mut files);
+        retain_own_files(root, &edited, &mut files);
         let selected: Vec<SelectedFile> = files
             .iter()
             .map(|path| snapshot_measurement::selected_file(engine, project, path))

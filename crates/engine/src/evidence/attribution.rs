@@ -329,7 +329,7 @@ fn earlier_state(
         match file.base {
             BaseText::Text(_) if file.is_renamed() => state.created_or_deleted.push(path.clone()),
             BaseText::Text(text) => {
-                state.texts.push(Snapshot::of_text(path.clone(), Arc::clone(text)))
+                state.texts.push(Snapshot::of_text(path.clone(), Arc::clone(text)));
             }
             BaseText::Absent | BaseText::Unknown(_) => state.created_or_deleted.push(path.clone()),
         }

@@ -13,6 +13,7 @@ use crate::evidence::overlay_gate::OverlayPass;
 use crate::evidence::snapshot_measurement;
 use crate::evidence::snapshot_measurement::SensorResult;
 use crate::project::Project;
+use moai_base::finding::Finding;
 use moai_base::limits::{OPEN_DOCUMENTS_MAX, OVERLAY_FILES_MAX, OVERLAY_PASSES_MAX};
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
@@ -201,12 +202,16 @@ impl<'a> ServerOverlay<'a> {
                 "files changed while the earlier text was measured",
             ));
         }
-        let loading = &subject.choice.spec.loading_errors;
-        if result
-            .findings
-            .iter()
-            .any(|found| loading.iter().any(|it| found.message.starts_with(it)))
-        {
+        let is_left_over = |found: &Finding| {
+            let mut beginnings = subject.choice.spec.loading_errors.iter();
+            let rest = beginnings.find_map(|start| found.message.strip_prefix(start.as_str()));
+            rest.is_some_and(|rest| {
+                let subject = rest.split([':', ' ']).next().unwrap_or_default();
+                let is_in_text = !subject.is_empty() && own.text.contains(subject);
+                !is_in_text || !self.state.created_or_deleted.is_empty()
+            })
+        };
+        if result.findings.iter().any(is_left_over) {
             let detail = "errors from loading packages may refer to the present texts";
             return Err(Gap::new(Cause::NoBaseline, detail));
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 use crate::engine::{Engine, run_blocking};
 use crate::evidence::attribution::BaseComparison;
@@ -114,8 +115,7 @@ fn files_of_work(search: &StopScopeSearch, work: SessionWork, is_compared: bool)
     // A command such as `git worktree add` writes a whole nested repository, which is one gap.
     written.retain(|path| {
         !outputs.contains(path)
-            && (work.edited.contains(path)
-                || files::other_repository(&project.root, path).is_none())
+            && (work.edited.contains(path) || !search.is_in_new_repository(path))
     });
     let written = search.differing_files(written, &scope.files);
     scope.files.extend(written);
@@ -140,12 +140,13 @@ fn files_of_work(search: &StopScopeSearch, work: SessionWork, is_compared: bool)
         deleted: &deleted_programs,
         all: &scope.changed,
         configuration: &scope.configuration,
+        outputs: &outputs,
     };
     let found = AffectedScope::find(project, base.as_deref(), &change, work.affected);
     let mut unchanged: BTreeSet<RelPath> = found.dependents.into_iter().collect();
     if is_compared {
         unchanged.extend(found.configured);
-        scope.indirect = found.indirect.difference(&outputs).cloned().collect();
+        scope.indirect = found.indirect;
     } else {
         // All their findings count, like those of changed files.
         scope.files.extend(found.configured);
@@ -209,6 +210,20 @@ impl StopScopeSearch {
             }
             None => BTreeSet::new(),
         }
+    }
+
+    /// True if a path is in a nested repository that was made since the work began.
+    fn is_in_new_repository(&self, path: &RelPath) -> bool {
+        let root = &self.project.root;
+        let since = self.base.as_deref().and_then(WorkBase::at_secs);
+        let folder = files::other_repository(root, path);
+        let (Some(since), Some(folder)) = (since, folder) else { return false };
+        let metadata = root.join(folder).join(".git").symlink_metadata();
+        // Without a time of birth it counts as older.
+        let made_at = metadata.and_then(|metadata| metadata.created()).ok();
+        made_at
+            .and_then(|made_at| made_at.duration_since(UNIX_EPOCH).ok())
+            .is_some_and(|made_at| i64::try_from(made_at.as_secs()).is_ok_and(|it| it >= since))
     }
 
     /// The written files that exist and that git does not list as changed, without those that are as in

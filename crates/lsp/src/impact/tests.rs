@@ -303,6 +303,9 @@ fn a_moved_module_concerns_what_imports_it_and_no_other_use_of_its_name() {
     assert!(concerns("import shape", "not found"));
     assert!(concerns("var x = shape.Area(2)", "undeclared name"));
     assert!(concerns("x", "could not import ex.com/m/shape (no required module)"));
+    let of_type = TouchedSymbols::from_move(&path("a/Cart.java"), &path("b/Cart.java"));
+    let unresolved = finding("App.java", 0, "Cart cannot be resolved to a type");
+    assert!(of_type.concerns_finding(&unresolved, "Cart c = new Cart();"));
     assert!(!concerns("func F() int { return \"s\" }", "cannot use \"s\" as int value"));
 }
 

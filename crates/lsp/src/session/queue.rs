@@ -18,6 +18,7 @@ use moai_base::verdict::{Cause, Gap};
 #[derive(Debug)]
 pub(super) struct QueuedMeasure {
     pub(super) document: DocumentRequest,
+    queued_at: Instant,
     pub(super) deadline: Instant,
     /// The storm of edits that delays this measurement.
     storm: Option<EditStorm>,
@@ -50,7 +51,8 @@ impl LspSession {
         let storm = self.supersede(&request, now);
         self.newest_ticket = self.newest_ticket.max(request.ticket);
         let deadline = now + Duration::from_millis(DIAGNOSTICS_MS_MAX);
-        self.queued_measures.push(QueuedMeasure { document: request, deadline, storm });
+        let queued_at = now;
+        self.queued_measures.push(QueuedMeasure { document: request, queued_at, deadline, storm });
         self.begin_queued(now);
     }
 
@@ -158,11 +160,13 @@ impl LspSession {
     /// When a queued measurement must begin or time out.
     pub(super) fn next_queue_wake(&self) -> Option<Instant> {
         let deadlines = self.queued_measures.iter().map(|queued| queued.deadline);
-        // While a measurement cannot begin, the end of its storm need not wake the session.
+        // While a measurement cannot begin, the end of its storm need not wake the session. One without a storm
+        // begins at once: a superseded measurement has made room for it.
         let startable =
             self.queued_measures.iter().filter(|queued| self.can_begin(queued.document.lane));
-        let storms = startable.filter_map(|queued| queued.storm).map(|storm| storm.measure_at);
-        deadlines.chain(storms).min()
+        let begins =
+            startable.map(|queued| queued.storm.map_or(queued.queued_at, |storm| storm.measure_at));
+        deadlines.chain(begins).min()
     }
 
     pub(super) fn end_late_queued(&mut self, now: Instant) {

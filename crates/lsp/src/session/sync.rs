@@ -38,8 +38,8 @@ impl LspSession {
             let is_first = path.as_ref().is_some_and(|path| self.documents.announce_change(path));
             if let Some(path) = path.as_ref().filter(|_| *change == DiskChange::Deleted) {
                 self.forget_named(path);
-                // Some servers publish nothing any more about a deleted file (jdtls).
-                self.supersede_jobs(path, None);
+                // Some servers (jdtls) stop publishing for a deleted file.
+                self.supersede_jobs(path, now.map(|now| now.hash));
             }
             let is_open = path.is_some_and(|path| self.follow_disk(path, now));
             let is_text_of_document = is_open && *change == DiskChange::Changed;
@@ -260,6 +260,8 @@ impl LspSession {
         if !syncs.is_empty() {
             self.habits.on_text_sent(&request.path);
         }
+        let is_changed =
+            syncs.iter().any(|sync| matches!(sync, SyncStep::Change(..) | SyncStep::Close));
         let mut is_saved = false;
         for sync in syncs {
             match sync {
@@ -282,10 +284,6 @@ impl LspSession {
                         params["forceRebuild"] = json!(is_forced);
                     }
                     self.notify("textDocument/didChange", params);
-                    if self.spec.declares_on_request {
-                        let document = json!({"textDocument": {"uri": uri}});
-                        self.request("textDocument/documentSymbol", document);
-                    }
                 }
                 SyncStep::Save => {
                     is_saved = true;
@@ -294,6 +292,10 @@ impl LspSession {
                 SyncStep::Close => self.notify_closed(&request.path),
                 SyncStep::Evict(path) => self.close(&path),
             }
+        }
+        if is_changed && self.spec.declares_on_request {
+            let document = json!({"textDocument": {"uri": uri}});
+            self.request("textDocument/documentSymbol", document);
         }
         let is_header_saved = is_clangd && is_saved && clangd::is_header(&request.path);
         if is_header_saved {

@@ -510,6 +510,19 @@ fn a_measurement_of_a_deleted_file_ends() {
 }
 
 #[test]
+fn the_next_file_is_measured_at_once_if_the_present_one_is_deleted() {
+    let mut play = Play::ready("pull");
+    play.ask(1, "a.py", "x");
+    play.ask(2, "b.py", "x");
+    assert!(!play.sent().iter().any(|it| it.ends_with("diagnostic#2")), "one after the other");
+    play.session.files_changed(&[(PathBuf::from("/r/a.py"), DiskChange::Deleted)], &[]);
+    play.sent();
+    assert!(play.session.next_wake().is_some_and(|at| at <= play.now()), "it wakes for the next");
+    play.wait_until(0);
+    assert!(play.sent().iter().any(|it| it.starts_with("textDocument/diagnostic")));
+}
+
+#[test]
 fn only_so_many_documents_stay_open() {
     let mut play = Play::ready("pull");
     for count in 0..=OPEN_DOCUMENTS_MAX {

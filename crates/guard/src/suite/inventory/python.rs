@@ -398,9 +398,16 @@ fn mark<'t>(decorator: SyntaxNode<'t>, root: SyntaxNode<'t>) -> Option<TestMarke
     Some(TestMarker { kind, text: normal(decorator), bytes: decorator.bytes() })
 }
 
-/// The effect of a marker, or of one with another name: `later = unittest.skip("…")`.
+/// The effect of a marker, also under another name that the module gives it: `later = unittest.skip("…")`.
 fn mark_of<'t>(mark: SyntaxNode<'t>, root: SyntaxNode<'t>) -> Option<TestMarkerKind> {
-    let renamed = || rows::named(mark.text(), root).filter(|_| mark.kind() == "identifier");
+    let is_of_module = |value: &SyntaxNode<'t>| {
+        let statement = value.parent().and_then(SyntaxNode::parent);
+        statement.and_then(SyntaxNode::parent) == Some(root)
+    };
+    let renamed = || {
+        let value = rows::named(mark.text(), root).filter(|_| mark.kind() == "identifier");
+        value.filter(is_of_module)
+    };
     known_mark(mark, root).or_else(|| known_mark(renamed()?, root))
 }
 
@@ -457,20 +464,25 @@ fn module_marks<'t>(scope: SyntaxNode<'t>, root: SyntaxNode<'t>) -> Vec<TestMark
     marks
 }
 
-/// A preparation that begins with a skip, for all tests of a class: `def setUp(self): self.skipTest("…")`.
+/// A set-up method that begins with a skip, for all tests of a class: `def setUp(self): self.skipTest("…")`.
 fn skipping_setup(class: SyntaxNode<'_>) -> Option<TestMarker> {
-    let preparations = ["setUp", "setUpClass", "setup_class", "setup_method"];
-    let names_one = |it: &SyntaxNode<'_>| {
-        it.field("name").is_some_and(|name| preparations.contains(&name.text()))
+    let is_set_up = |function: &SyntaxNode<'_>| {
+        function.field("name").is_some_and(|name| {
+            matches!(name.text(), "setUp" | "setUpClass" | "setup_class" | "setup_method")
+        })
     };
-    let functions = parts(class).into_iter().filter(|it| it.kind() == "function_definition");
-    functions.filter(names_one).find_map(|function| {
+    // `@classmethod` is around the function.
+    let functions = parts(class).into_iter().map(|it| it.field("definition").unwrap_or(it));
+    functions.filter(is_set_up).find_map(|function| {
         let is_docstring =
             |it: &SyntaxNode<'_>| it.named_children().first().is_some_and(|it| is_string(*it));
         let first = parts(function.field("body")?).into_iter().find(|it| !is_docstring(it))?;
+        let is_call = first.named_children().first().is_some_and(|it| it.kind() == "call");
         let text = tight(first);
-        let skips = ["self.skipTest(", "raiseunittest.SkipTest", "pytest.skip("];
-        skips.iter().any(|start| text.starts_with(start)).then(|| TestMarker {
+        let skips_by_call = is_call
+            && ["self.skipTest(", "pytest.skip("].iter().any(|start| text.starts_with(start));
+        let raises = first.kind() == "raise_statement" && text.contains("SkipTest");
+        (skips_by_call || raises).then(|| TestMarker {
             kind: TestMarkerKind::Skip,
             text: normal(first),
             bytes: first.bytes(),

@@ -1,9 +1,9 @@
 //! The part of a test that runs: unreachable code, functions that nothing calls or waits for, and
 //! failures that nothing reports.
 
-use super::python;
+use super::{python, tight};
 use crate::facts::{attributes, tokens};
-use crate::suite::expression::{TokenSlice, bare, is_truth};
+use crate::suite::expression::{TokenSlice, bare, is_truth, split};
 use moai_scan::syntax::SyntaxNode;
 
 /// The children of a node that can be reached.
@@ -62,7 +62,7 @@ pub(super) fn is_never_called<'t>(node: SyntaxNode<'t>, body: SyntaxNode<'t>) ->
     {
         return true;
     }
-    // Go refuses other variables that are not used.
+    // Go rejects unused variables other than `_`.
     if node.kind() == "assignment_statement"
         && node.field("left").is_some_and(|it| it.text() == "_")
     {
@@ -105,14 +105,11 @@ fn drops_panic(node: SyntaxNode<'_>) -> bool {
     catches && is_ignored
 }
 
-/// True if nothing waits for a function that runs later or on its own: one for a timer, or one of Go with a name
-/// that only `go` calls.
+/// True if nothing waits for a function of Go that runs on its own: one for `time.AfterFunc`, or a named one that
+/// is only called with `go`.
 pub(super) fn is_left_running(node: SyntaxNode<'_>) -> bool {
-    let called = node.field("function").filter(|_| node.kind() == "call_expression");
-    if called.is_some_and(|it| matches!(it.text(), "setTimeout" | "setInterval" | "setImmediate")) {
-        return !is_timer_awaited(node);
-    }
-    let is_late = called.is_some_and(|it| it.text() == "time.AfterFunc");
+    let is_late = node.kind() == "call_expression"
+        && node.field("function").is_some_and(|it| it.text() == "time.AfterFunc");
     let is_function = |it: SyntaxNode<'_>| it.kind() == "func_literal";
     let one = |field: &str| node.field(field).map(SyntaxNode::named_children).unwrap_or_default();
     let named = match (node.kind(), one("left").as_slice(), one("right").as_slice()) {
@@ -126,13 +123,6 @@ pub(super) fn is_left_running(node: SyntaxNode<'_>) -> bool {
         uses > 1 && all.windows(2).filter(|two| *two == ["go", name]).count() == uses - 1
     };
     (is_late || named.is_some_and(only_runs_alone)) && !is_awaited(node)
-}
-
-/// True if anything in the file may wait for a timer of JavaScript, or run it at once.
-fn is_timer_awaited(call: SyntaxNode<'_>) -> bool {
-    let Some(file) = call.ancestors().last() else { return true };
-    let waits = ["await ", "Timer", "tick", "advance", "Promise", "done", "return new"];
-    waits.iter().any(|word| file.text().contains(word))
 }
 
 /// True if the function around a `go` statement waits for anything outside of it.
@@ -181,11 +171,24 @@ fn truth_of(node: SyntaxNode<'_>) -> Option<bool> {
 }
 
 fn truth(all: TokenSlice<'_, '_>) -> Option<bool> {
-    match bare(all) {
+    let all = bare(all);
+    let choices = split(all, |token| matches!(token, "||" | "or"));
+    if choices.len() > 1 {
+        let truths: Vec<Option<bool>> = choices.into_iter().map(truth).collect();
+        let is_true = truths.contains(&Some(true));
+        return (is_true || truths.iter().all(|it| *it == Some(false))).then_some(is_true);
+    }
+    let parts = split(all, |token| matches!(token, "&&" | "and"));
+    if parts.len() > 1 {
+        let truths: Vec<Option<bool>> = parts.into_iter().map(truth).collect();
+        let is_false = truths.contains(&Some(false));
+        return (is_false || truths.iter().all(|it| *it == Some(true))).then_some(!is_false);
+    }
+    match all {
         ["!" | "not", rest @ ..] => truth(rest).map(|it| !it),
-        ["0"] | ["TYPE_CHECKING"] => Some(false),
+        ["0" | "TYPE_CHECKING"] => Some(false),
         // Python sets it unless it runs with -O, which ignores `assert` as well.
-        ["1"] | ["__debug__"] => Some(true),
+        ["1" | "__debug__"] => Some(true),
         [word] => is_truth(word),
         _ => None,
     }
@@ -194,8 +197,9 @@ fn truth(all: TokenSlice<'_, '_>) -> Option<bool> {
 /// True if nothing waits for an assertion about a promise, so that its failure is lost:
 /// `expect(load()).rejects.toThrow();`
 pub(super) fn is_promise_dropped(node: SyntaxNode<'_>) -> bool {
-    let text = node.text();
-    let is_about_promise = [".rejects.", ".resolves."].iter().any(|it| text.contains(it));
+    let text = tight(node);
+    let is_about_promise = text.starts_with("expect(")
+        && [").rejects.", ").resolves."].iter().any(|it| text.contains(it));
     is_about_promise && node.parent().is_some_and(|it| it.kind() == "expression_statement")
 }
 
