@@ -108,7 +108,8 @@ pub struct ServerSpec {
     #[serde(default)]
     pub configuration_errors: Vec<String>,
     /// Beginnings of the messages of findings about the loading of packages: it may keep them, or attribute
-    /// them to other files, while it is shown an earlier text.
+    /// them to other files, while it is shown an earlier text. One whose next word is in that text is about it,
+    /// provided that no file was created or deleted since.
     #[serde(default)]
     pub loading_errors: Vec<String>,
     /// Beginnings of the messages of warnings about code that the compiler rejects.
