@@ -206,8 +206,8 @@ impl<'a> ServerOverlay<'a> {
             let mut beginnings = subject.choice.spec.loading_errors.iter();
             let rest = beginnings.find_map(|start| found.message.strip_prefix(start.as_str()));
             rest.is_some_and(|rest| {
-                let subject = rest.split([':', ' ']).next().unwrap_or_default();
-                let is_in_text = !subject.is_empty() && own.text.contains(subject);
+                let named = rest.split([':', ' ']).next().unwrap_or_default();
+                let is_in_text = !named.is_empty() && own.text.contains(named);
                 !is_in_text || !self.state.created_or_deleted.is_empty()
             })
         };

@@ -161,7 +161,7 @@ impl LspSession {
     pub(super) fn next_queue_wake(&self) -> Option<Instant> {
         let deadlines = self.queued_measures.iter().map(|queued| queued.deadline);
         // While a measurement cannot begin, the end of its storm need not wake the session. One without a storm
-        // begins at once: a superseded measurement has made room for it.
+        // begins at once if a superseded measurement has made room for it.
         let startable =
             self.queued_measures.iter().filter(|queued| self.can_begin(queued.document.lane));
         let begins =
