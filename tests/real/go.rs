@@ -334,3 +334,16 @@ fn files_for_another_system_leave_new_files_of_their_package_measured() {
     });
     assert_eq!(status, "completed");
 }
+
+#[test]
+fn files_for_another_system_are_unmeasured_when_they_use_what_changed() {
+    let sandbox = workspace();
+    let status = stopped(&sandbox, || {
+        sandbox.tool_write("core/seq/sep.go", "package seq\n\nfunc gap() int { return 1 }\n");
+        let seq = "package seq\n\nimport \"ex.com/core/internal/ids\"\n\nfunc After(n int) int { return ids.Next(n) + gap() }\n";
+        sandbox.tool_write("core/seq/seq.go", seq);
+        let plat = "package seq\n\nfunc Plat() int { return gap() }\n";
+        sandbox.tool_write("core/seq/plat_linux.go", plat);
+    });
+    assert_eq!(status, "completed_unverified");
+}

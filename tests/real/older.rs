@@ -202,3 +202,26 @@ fn rust_errors_from_before_the_loop_are_older() {
     let held = stop(&sandbox);
     assert!(held["reason"].as_str().unwrap_or_default().contains("src/prices.rs:2:"), "{held:#}");
 }
+
+#[test]
+fn the_user_of_a_crate_with_another_name_than_its_folder_is_broken_by_a_narrowed_reexport() {
+    let sandbox = rust();
+    let manifest = |name: &str, rest: &str| {
+        format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n{rest}")
+    };
+    sandbox.write("Cargo.toml", "[workspace]\nmembers = [\"core\", \"app\"]\nresolver = \"2\"\n");
+    std::fs::remove_dir_all(sandbox.path("src")).expect("the folder is ours");
+    sandbox.write(".gitignore", "target/\nCargo.lock\n");
+    sandbox.write("core/Cargo.toml", &manifest("core-lib", ""));
+    sandbox.write("core/src/lib.rs", "pub mod model;\npub use model::*;\n");
+    sandbox.write("core/src/model.rs", "pub struct Item;\npub struct Kind;\n");
+    let dependency = "\n[dependencies]\ncore-lib = { path = \"../core\" }\n";
+    sandbox.write("app/Cargo.toml", &manifest("app", dependency));
+    let user = "use core_lib::Kind;\n\nfn main() {\n    let _kind = Kind;\n}\n";
+    sandbox.write("app/src/main.rs", user);
+    sandbox.commit();
+    start(&sandbox);
+    sandbox.tool_write("core/src/lib.rs", "pub mod model;\npub use model::Item;\n");
+    let held = stop(&sandbox);
+    assert!(held["reason"].as_str().unwrap_or_default().contains("app/src/main.rs:1:"), "{held:#}");
+}

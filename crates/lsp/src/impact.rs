@@ -4,14 +4,17 @@
 
 mod bodies;
 pub mod importers;
+pub mod packages;
 mod words;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use importers::FileImports;
 use moai_base::finding::Finding;
 use moai_base::limits::{IMPACT_COMMON_FILES_MAX, IMPACT_NAMES_MAX};
 use moai_base::path::RelPath;
+use packages::PackageNames;
 use words::{
     DeclaredName, concerns_all_importers, declared_names, declares_type, is_distinctive,
     is_import_keyword, is_short_name, is_symbol_name, may_declare_for_others, names_of_code,
@@ -135,6 +138,13 @@ impl TouchedSymbols {
         }
     }
 
+    /// The symbols touched by a change of this file, with the name of the package that it represents.
+    #[must_use]
+    pub fn in_package(mut self, packages: &PackageNames, path: &RelPath) -> Self {
+        self.modules.extend(packages.of(path).map(str::to_owned));
+        self
+    }
+
     /// Merges two sets.
     pub fn extend(&mut self, other: Self) {
         let mut only_used: BTreeSet<String> =
@@ -154,6 +164,14 @@ impl TouchedSymbols {
 
     fn changes_meaning(&self, name: &str) -> bool {
         self.names.contains(name) && !self.only_used.contains(name)
+    }
+
+    /// True if the code of a text mentions a symbol whose meaning may have changed, or imports its module.
+    #[must_use]
+    pub fn may_change_meaning_of(&self, text: &str) -> bool {
+        let imports = || FileImports::from_text(text, &|name| self.modules.contains(name));
+        text.lines().any(|line| names_of_code(line).iter().any(|word| self.touches(word)))
+            || (self.concerns_importers && !imports().is_empty())
     }
 
     /// True if no symbol was touched that another file could mention.

@@ -10,7 +10,7 @@ use tokio::task::{JoinError, JoinHandle};
 use tokio::time::timeout_at;
 
 use crate::engine::{Engine, run_blocking};
-use crate::evidence::dependents::retain_own_files;
+use crate::evidence::dependents::{package_names, retain_own_files};
 use crate::evidence::earlier_texts::{EarlierState, EarlierSubject, measure_earlier};
 use crate::evidence::poll_gate::DiskEpoch;
 use crate::evidence::settled_measurement::{MeasuredServers, measure_settled, read_snapshots};
@@ -177,6 +177,11 @@ async fn find_affected_files(change: Arc<ImpactContext>) -> Vec<RelPath> {
         let ImpactContext { engine, project, reader, changed, touched, .. } = &*searched;
         let (root, catalogue) = (&project.root, &project.workspace.catalogue);
         let edited: Vec<RelPath> = changed.iter().map(|(path, _)| path.clone()).collect();
+        let packages = package_names(root, edited.iter());
+        let mut touched = touched.clone();
+        for path in &edited {
+            touched = touched.in_package(&packages, path);
+        }
         let languages = catalogue.languages_that_see(edited.iter());
         let excluded: HashSet<&RelPath> =
             edited.iter().chain(&searched.measured_separately).collect();
@@ -198,7 +203,7 @@ async fn find_affected_files(change: Arc<ImpactContext>) -> Vec<RelPath> {
             .iter()
             .map(|path| snapshot_measurement::selected_file(engine, project, path))
             .collect();
-        engine.ledger().record_affected(&reader.session, root, &selected, touched, is_cut);
+        engine.ledger().record_affected(&reader.session, root, &selected, &touched, is_cut);
         files
     });
     found.await.unwrap_or_else(|| change.record_lost_search())

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use crate::engine::{Engine, run_blocking};
 use crate::evidence::base_results::{BaseFile, BaseResult};
+use crate::evidence::dependents::package_names;
 use crate::evidence::earlier_texts::{EarlierState, EarlierSubject, measure_earlier};
 use crate::evidence::gather::UntouchedDependents;
 use crate::evidence::renamed_files::renamed;
@@ -28,6 +29,7 @@ use moai_host::files::Snapshot;
 use moai_host::servers::resolve::ResolvedServer;
 use moai_lsp::faults::is_kept_out_by_itself;
 use moai_lsp::impact::TouchedSymbols;
+use moai_lsp::impact::packages::PackageNames;
 use moai_scan::scan_text;
 
 /// The base that findings are compared with.
@@ -83,9 +85,13 @@ pub(crate) async fn attribute_findings(
     let paths: BTreeSet<RelPath> = snapshots.iter().map(|snapshot| snapshot.path.clone()).collect();
     let base = Arc::clone(&comparison.base);
     let deleted: BTreeSet<RelPath> = comparison.deleted.iter().cloned().collect();
-    let read = run_blocking(move || (base.texts(&paths), base.texts(&deleted)));
+    let root = project.root.clone();
+    let read = run_blocking(move || {
+        let packages = package_names(&root, paths.iter().chain(&deleted));
+        (base.texts(&paths), base.texts(&deleted), packages)
+    });
     // Without the base texts every finding counts.
-    let Some((texts, deleted_texts)) = read.await else { return 0 };
+    let Some((texts, deleted_texts, packages)) = read.await else { return 0 };
     let created: Vec<&Snapshot> = snapshots
         .iter()
         .filter(|snapshot| texts.get(&snapshot.path) == Some(&BaseText::Absent))
@@ -100,7 +106,8 @@ pub(crate) async fn attribute_findings(
         let file = ComparedFile { snapshot, base, base_path, is_changed };
         files.insert(snapshot.path.clone(), file);
     }
-    let touched = touched_symbols(&files, &deleted_texts);
+    let ChangedSymbols { earlier, all: touched } =
+        ChangedSymbols::find(&files, &deleted_texts, &packages);
     let known = base_findings(engine, project, comparison, &files, results, deadline).await;
     let mut older = 0;
     for (result, known) in results.iter_mut().zip(known) {
@@ -119,6 +126,7 @@ pub(crate) async fn attribute_findings(
         }
         if !file.is_changed
             && comparison.configuration.is_empty()
+            && !earlier.may_change_meaning_of(&file.snapshot.text)
             && let Some(gap) = result.gap.as_mut().filter(|gap| is_kept_out_by_itself(gap))
         {
             // Its own name or text excludes it, before the change as after it.
@@ -130,31 +138,44 @@ pub(crate) async fn attribute_findings(
 }
 
 /// The symbols touched by the changes that other files may mention.
-fn touched_symbols(
-    files: &BTreeMap<RelPath, ComparedFile<'_>>,
-    deleted: &BTreeMap<RelPath, BaseText>,
-) -> TouchedSymbols {
-    let mut touched = TouchedSymbols::default();
-    let renamed: BTreeSet<&RelPath> =
-        files.values().filter(|file| file.is_renamed()).map(|file| file.base_path).collect();
-    for file in files.values().filter(|file| file.is_renamed()) {
-        touched.extend(TouchedSymbols::from_move(file.base_path, &file.snapshot.path));
-    }
-    for (path, file) in files.iter().filter(|(_, file)| file.is_changed) {
-        let before = match file.base {
-            BaseText::Text(before) => Some(&**before),
-            BaseText::Absent => None,
-            BaseText::Unknown(_) => continue,
-        };
-        let now = Some(&*file.snapshot.text);
-        touched.extend(TouchedSymbols::visible_elsewhere(path, before, now));
-    }
-    for (path, text) in deleted.iter().filter(|(path, _)| !renamed.contains(path)) {
-        if let BaseText::Text(before) = text {
-            touched.extend(TouchedSymbols::visible_elsewhere(path, Some(before), None));
+struct ChangedSymbols {
+    /// Those of files with an earlier text: other files may have mentioned them before the change.
+    earlier: TouchedSymbols,
+    all: TouchedSymbols,
+}
+
+impl ChangedSymbols {
+    fn find(
+        files: &BTreeMap<RelPath, ComparedFile<'_>>,
+        deleted: &BTreeMap<RelPath, BaseText>,
+        packages: &PackageNames,
+    ) -> Self {
+        let (mut earlier, mut created) = (TouchedSymbols::default(), TouchedSymbols::default());
+        let renamed: BTreeSet<&RelPath> =
+            files.values().filter(|file| file.is_renamed()).map(|file| file.base_path).collect();
+        for file in files.values().filter(|file| file.is_renamed()) {
+            earlier.extend(TouchedSymbols::from_move(file.base_path, &file.snapshot.path));
         }
+        for (path, file) in files.iter().filter(|(_, file)| file.is_changed) {
+            let (before, symbols) = match file.base {
+                BaseText::Text(before) => (Some(&**before), &mut earlier),
+                BaseText::Absent => (None, &mut created),
+                BaseText::Unknown(_) => continue,
+            };
+            let now = Some(&*file.snapshot.text);
+            let changed = TouchedSymbols::visible_elsewhere(path, before, now);
+            symbols.extend(changed.in_package(packages, path));
+        }
+        for (path, text) in deleted.iter().filter(|(path, _)| !renamed.contains(path)) {
+            if let BaseText::Text(before) = text {
+                let changed = TouchedSymbols::visible_elsewhere(path, Some(before), None);
+                earlier.extend(changed.in_package(packages, path));
+            }
+        }
+        let mut all = earlier.clone();
+        all.extend(created);
+        Self { earlier, all }
     }
-    touched
 }
 
 /// The findings of one file and sensor in the base state.

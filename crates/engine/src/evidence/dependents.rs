@@ -15,6 +15,7 @@ use moai_base::limits::{
 use moai_base::path::RelPath;
 use moai_host::{files, git};
 use moai_lsp::impact::importers::{FileImports, module_names_of, transitive_importers};
+use moai_lsp::impact::packages::PackageNames;
 use moai_lsp::impact::{TouchedSymbols, is_declaration_file, is_typescript_module, rank_by_impact};
 use moai_lsp::registry::Catalogue;
 
@@ -241,13 +242,25 @@ fn declares_globals(root: &Path, path: &RelPath) -> bool {
 /// The files that import a changed one directly or through others, the nearest first; `None` if the imports
 /// cannot be read in time. Bounded, because files that are measured anyway are taken out later.
 fn importers_of(root: &Path, changed: &[RelPath], sources: &[RelPath]) -> Option<Vec<RelPath>> {
-    let names = module_names_of(sources.iter().chain(changed));
+    let packages = package_names(root, sources.iter().chain(changed));
+    let names = module_names_of(sources.iter().chain(changed), &packages);
     let deadline = Instant::now() + Duration::from_millis(IMPACT_SEARCH_MS_MAX);
     let imports = files::search_files(root, sources, deadline, &|text| {
         Some(FileImports::from_text(text, &|name| names.contains(name)))
     });
     let max = RELATED_FILES_MAX + SESSION_DEPENDENTS_MAX + SESSION_FILES_MAX + 1;
-    (!imports.is_truncated).then(|| transitive_importers(changed, &imports.files, max))
+    (!imports.is_truncated).then(|| transitive_importers(changed, &imports.files, &packages, max))
+}
+
+/// The names of the packages that the files represent. Blocking.
+pub(crate) fn package_names<'p>(
+    root: &Path,
+    files: impl Iterator<Item = &'p RelPath>,
+) -> PackageNames {
+    PackageNames::find(files, &|manifest| {
+        let found = files::read_snapshot(root, &manifest.under(root)).ok();
+        found.map(|snapshot| snapshot.text.to_string())
+    })
 }
 
 fn language_name<'c>(catalogue: &'c Catalogue, path: &RelPath) -> Option<&'c str> {
@@ -261,6 +274,7 @@ fn touched_symbols(
     deleted: &[RelPath],
 ) -> TouchedSymbols {
     let paths: BTreeSet<RelPath> = changed.iter().chain(deleted).cloned().collect();
+    let packages = package_names(&project.root, paths.iter());
     let mut touched = TouchedSymbols::default();
     for (path, before) in base.texts(&paths) {
         let now = files::read_snapshot(&project.root, &path.under(&project.root)).ok();
@@ -271,7 +285,8 @@ fn touched_symbols(
         };
         let now = now.as_ref().map(|snapshot| &*snapshot.text);
         if before != now {
-            touched.extend(TouchedSymbols::visible_elsewhere(&path, before, now));
+            let changed = TouchedSymbols::visible_elsewhere(&path, before, now);
+            touched.extend(changed.in_package(&packages, &path));
         }
     }
     touched

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use moai_base::path::RelPath;
 
+use super::packages::PackageNames;
 use super::words::{is_import_keyword, strip_comment, word_ranges};
 
 /// The modules that a file imports, as its lines name them.
@@ -105,6 +106,10 @@ impl FileImports {
         found.retain(|module| is_module(&module.name));
         Self(found)
     }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
 }
 
 fn words_of(code: &str) -> impl Iterator<Item = &str> {
@@ -170,16 +175,16 @@ fn add_chain(found: &mut Vec<ImportedModule>, chain: &str, base: &ImportPlace) -
 }
 
 /// Names of the files that stand for their folder.
-const FOLDER_FILES: [&str; 4] = ["__init__", "index", "lib", "mod"];
+pub(super) const FOLDER_FILES: [&str; 4] = ["__init__", "index", "lib", "mod"];
 
 /// Folders that hold the sources of the package around them.
-const SOURCE_FOLDERS: [&str; 4] = ["dist", "lib", "source", "src"];
+pub(super) const SOURCE_FOLDERS: [&str; 4] = ["dist", "lib", "source", "src"];
 
 /// Extensions of languages in which the files of a folder see each other without imports.
 const FOLDER_PACKAGES: [&str; 7] = ["cs", "go", "java", "kt", "php", "scala", "swift"];
 
 /// The names by which importers may refer to a file, each with the folder that they place it in.
-fn module_keys(path: &RelPath) -> Vec<ModuleKey<'_>> {
+fn module_keys<'p>(path: &'p RelPath, packages: &'p PackageNames) -> Vec<ModuleKey<'p>> {
     let (folder, file) = (path.folder(), path.file_name());
     let name = file.split('.').next().unwrap_or_default();
     let mut keys = vec![ModuleKey { folder, name }];
@@ -191,6 +196,7 @@ fn module_keys(path: &RelPath) -> Vec<ModuleKey<'_>> {
             keys.push(ModuleKey { folder: above, name: package });
         }
     }
+    keys.extend(packages.of(path).map(|name| ModuleKey { folder: "", name }));
     keys.retain(|key| !key.name.is_empty());
     keys
 }
@@ -204,8 +210,11 @@ struct ModuleKey<'p> {
 
 /// The names under which the files can be imported.
 #[must_use]
-pub fn module_names_of<'p>(files: impl Iterator<Item = &'p RelPath>) -> HashSet<&'p str> {
-    files.flat_map(module_keys).map(|key| key.name).collect()
+pub fn module_names_of<'p>(
+    files: impl Iterator<Item = &'p RelPath>,
+    packages: &'p PackageNames,
+) -> HashSet<&'p str> {
+    files.flat_map(|file| module_keys(file, packages)).map(|key| key.name).collect()
 }
 
 fn is_in_folder_package(path: &RelPath) -> bool {
@@ -218,6 +227,7 @@ fn is_in_folder_package(path: &RelPath) -> bool {
 pub fn transitive_importers(
     changed: &[RelPath],
     files: &[(RelPath, FileImports)],
+    packages: &PackageNames,
     max: usize,
 ) -> Vec<RelPath> {
     let mut importers: HashMap<&str, Vec<(&RelPath, &ImportPlace)>> = HashMap::new();
@@ -235,7 +245,7 @@ pub fn transitive_importers(
     let mut next: VecDeque<&RelPath> = changed.iter().collect();
     while let Some(imported) = next.pop_front() {
         let mut reached: Vec<&RelPath> = Vec::new();
-        for key in module_keys(imported) {
+        for key in module_keys(imported, packages) {
             for (importer, place) in importers.get(key.name).into_iter().flatten() {
                 if place.may_be(key.folder, importer.folder()) {
                     reached.push(importer);
@@ -278,17 +288,30 @@ mod tests {
 
     /// The transitive importers of a file among the others.
     fn importers_of(changed: &str, files: &[(&str, &str)]) -> Vec<String> {
+        importers_in(changed, files, &[])
+    }
+
+    /// The same with manifests.
+    fn importers_in(
+        changed: &str,
+        files: &[(&str, &str)],
+        manifests: &[(&str, &str)],
+    ) -> Vec<String> {
         let path = |path: &str| RelPath::parse(path).expect("a relative path");
         let paths: Vec<RelPath> = files.iter().map(|(file, _)| path(file)).collect();
         let changed = path(changed);
-        let names = module_names_of(paths.iter().chain([&changed]));
+        let packages = PackageNames::find(paths.iter().chain([&changed]), &|path| {
+            let found = manifests.iter().find(|(manifest, _)| *manifest == path.as_str());
+            found.map(|(_, text)| (*text).to_owned())
+        });
+        let names = module_names_of(paths.iter().chain([&changed]), &packages);
         let imports: Vec<(RelPath, FileImports)> = files
             .iter()
             .map(|(file, text)| {
                 (path(file), FileImports::from_text(text, &|it| names.contains(it)))
             })
             .collect();
-        let found = transitive_importers(&[changed], &imports, 300);
+        let found = transitive_importers(&[changed], &imports, &packages, 300);
         let mut found: Vec<String> = found.iter().map(ToString::to_string).collect();
         found.sort();
         found
@@ -321,6 +344,28 @@ mod tests {
         ];
         let found = importers_of("packages/ui/src/button.ts", &files);
         assert_eq!(found, ["apps/web/main.ts", "packages/ui/src/index.ts"]);
+    }
+
+    #[test]
+    fn packages_are_found_by_the_names_in_their_manifests() {
+        let files = [
+            ("packages/ui/src/index.ts", "export * from './button'"),
+            ("apps/web/main.ts", "import { Button } from '@acme/design-system'"),
+            ("apps/api/main.ts", "import { Button } from '@acme/ui'"),
+        ];
+        let manifests = [("packages/ui/package.json", "{\"name\": \"@acme/design-system\"}")];
+        let found = importers_in("packages/ui/src/button.ts", &files, &manifests);
+        assert_eq!(found, ["apps/api/main.ts", "apps/web/main.ts", "packages/ui/src/index.ts"]);
+        let files = [
+            ("core/src/lib.rs", "pub mod model;"),
+            ("app/src/main.rs", "use core_lib::model::Item;"),
+            ("tool/src/main.rs", "use other::model::Item;"),
+        ];
+        let manifests = [("core/Cargo.toml", "[package]\nname = \"core-lib\"\n")];
+        assert_eq!(importers_in("core/src/lib.rs", &files, &manifests), ["app/src/main.rs"]);
+        let files = [("cmd/main.go", "package main\n\nimport \"example.com/shop/v2\"\n")];
+        let manifests = [("go.mod", "module example.com/shop/v2\n")];
+        assert_eq!(importers_in("cart.go", &files, &manifests), ["cmd/main.go"]);
     }
 
     #[test]
@@ -371,7 +416,8 @@ mod tests {
         let mut files = vec![file("b.py".to_owned(), "a")];
         files.extend((0..4).map(|at| file(format!("far{at}.py"), "b")));
         files.extend((0..4).map(|at| file(format!("near{at}.py"), "a")));
-        let found = transitive_importers(&[path("a.py".to_owned())], &files, 5);
+        let found =
+            transitive_importers(&[path("a.py".to_owned())], &files, &PackageNames::default(), 5);
         let found: Vec<&str> = found.iter().map(RelPath::as_str).collect();
         assert_eq!(found, ["b.py", "near0.py", "near1.py", "near2.py", "near3.py"]);
     }
