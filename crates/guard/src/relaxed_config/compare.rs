@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::tool_specifics::implied_by_strict;
 use super::tools::{ConfiguredTool, LEVELS, Strictness};
 use crate::settings::{as_bool, as_list, as_number, as_word};
 
@@ -35,11 +36,19 @@ pub(super) fn relaxed_keys(
     });
     let is_strict = |value: &Value| value.get("strict").and_then(as_bool) == Some(true);
     let took_strict = is_strict(after) && !is_strict(before);
+    // One change turns off all flags that it implies.
+    let lost_strict = pairs.iter().any(|(path, was, is)| {
+        path.last().is_some_and(|key| key == "strict")
+            && was.and_then(as_bool) == Some(true)
+            && is.and_then(as_bool) != Some(true)
+    });
     let one = |(path, was, is): &(Vec<String>, Option<&Value>, Option<&Value>)| {
         let way = strictness_of(tool, path)?;
         // Enabling a whole set does not list its flags.
         let is_in_set = matches!(way, Strictness::Strict) && took_strict;
-        if is.is_none() && (inherits || is_in_set) {
+        let is_implied = lost_strict
+            && path.last().is_some_and(|key| implied_by_strict(tool).contains(&key.as_str()));
+        if is.is_none() && (inherits || is_in_set || is_implied) {
             return None;
         }
         let what = relaxation_of(way, *was, *is, is_raised)?;
@@ -326,6 +335,7 @@ const CODES: &[&str] = &[
 mod tests {
     use serde_json::json;
 
+    use super::super::tool_specifics::normalize_config;
     use super::super::tools::{CARGO, MYPY, PYTEST, TSC};
     use super::*;
 
@@ -342,6 +352,13 @@ mod tests {
         let gone = ["compilerOptions.strict was `true` and is unset"];
         check(&TSC, &strict, &json!({"compilerOptions": {"target": "es2022"}}), &gone);
         check(&TSC, &json!({"compilerOptions": {}}), &strict, &[]);
+        let both = json!({"compilerOptions": {"strict": true, "noUnusedLocals": true}});
+        let lost = [
+            "compilerOptions.strict was `true` and is `false`",
+            "compilerOptions.noUnusedLocals was `true` and is unset",
+        ];
+        let not_strict = json!({"compilerOptions": {"strict": false}});
+        check(&TSC, &normalize_config(&TSC, both), &not_strict, &lost);
         check(
             &MYPY,
             &json!({}),

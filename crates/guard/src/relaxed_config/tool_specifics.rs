@@ -40,6 +40,15 @@ const MYPY_STRICT: [&str; 13] = [
     "warn_unused_ignores",
 ];
 
+/// The flags that the tool's `strict` implies.
+pub(super) fn implied_by_strict(tool: &ConfiguredTool) -> &'static [&'static str] {
+    match tool.name {
+        "mypy" => &MYPY_STRICT,
+        "tsconfig" => &TSC_STRICT,
+        _ => &[],
+    }
+}
+
 /// Normalizes a configuration to one shape, independent of its location.
 pub(super) fn normalize_config(tool: &ConfiguredTool, value: Value) -> Value {
     let Value::Object(mut table) = value else { return value };
