@@ -27,6 +27,7 @@ use moai_host::ipc::listener::{
     DaemonListener, ReceivedCall, read_call, wait_for_disconnect, write_reply,
 };
 use moai_host::ipc::{StateDirs, process_environment};
+use moai_host::servers::remove_orphaned_storage;
 use moai_lsp::registry::Catalogue;
 use moai_protocol::control::{CommandReply, DaemonReply, DaemonRequest, PROTOCOL_VERSION};
 use moai_protocol::hook::HookEvent;
@@ -76,8 +77,11 @@ pub async fn run_daemon(
         Err(error) => return Err(format!("{}: {error}", dirs.socket_path().display())),
     };
     log::to_file(&dirs.log_folder(), "daemon.log");
-    let state = dirs.state.clone();
-    tokio::task::spawn_blocking(move || remove_left_runs(&state));
+    let (state, data) = (dirs.state.clone(), dirs.data.clone());
+    tokio::task::spawn_blocking(move || {
+        remove_left_runs(&state);
+        remove_orphaned_storage(&data);
+    });
     let daemon = Arc::new(DaemonServer {
         engine: Engine::start(dirs.clone(), &options, None),
         program: ProgramIdentity::current(),

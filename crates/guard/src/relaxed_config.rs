@@ -171,7 +171,9 @@ fn pair_hits(pair: &ConfigPair, trades: &[&str], changes: &[SourceChange]) -> Ve
         let is_replaced = trades.contains(&tool.category) || is_code(&pair.before);
         let was_strict = !is_replaced
             && !find_relaxations(tool, &before, &Value::Object(Map::new()), false).is_empty();
-        let what = format!("the configuration of {} was removed", tool.name);
+        let is_unreadable = unreadable_configs(changes).iter().any(|(path, _)| *path == first.path);
+        let fate = if is_unreadable { "can no longer be read" } else { "was removed" };
+        let what = format!("the configuration of {} {fate}", tool.name);
         return was_strict
             .then(|| hit(&first.path, tool.name, &what, changes))
             .into_iter()

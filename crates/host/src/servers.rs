@@ -21,6 +21,7 @@ mod process;
 mod project_files;
 pub mod resolve;
 mod slots;
+mod storage;
 pub mod supervisor;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,6 +40,7 @@ pub use self::log_buffer::LogLine;
 pub use self::memory::MemoryLimits;
 pub use self::resolve::ServerIdentity;
 use self::resolve::ServerTools;
+pub use self::storage::remove_orphaned_storage;
 use moai_base::finding::{Finding, Severity};
 use moai_base::hash::ContentHash;
 use moai_base::limits::SERVER_QUEUE_MAX;

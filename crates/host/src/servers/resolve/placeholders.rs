@@ -1,14 +1,12 @@
 //! Fills in the placeholders of a catalogue entry: command, arguments, environment and settings.
 
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::packages::python_interpreter;
+use crate::servers::storage::{create_storage, storage_folder};
 use crate::servers::{ServerContext, install};
-use moai_base::hash::ContentHash;
 use moai_lsp::registry::ServerSpec;
 
 /// The placeholder values of one server in one workspace.
@@ -27,8 +25,7 @@ impl<'a> PlaceholderFiller<'a> {
         context: &'a ServerContext,
         data: &Path,
     ) -> Self {
-        let place = ContentHash::of_bytes(workspace.as_os_str().as_encoded_bytes()).short_hex();
-        let storage = data.join("storage").join(format!("{}-{place}", id.replace('/', "_")));
+        let storage = storage_folder(data, id, workspace);
         Self { context, workspace, server: install::install_folder(data, id, spec), storage }
     }
 
@@ -96,7 +93,7 @@ impl<'a> PlaceholderFiller<'a> {
             "server" => PlaceholderValue::from_path(self.server.as_deref()),
             "storage" => {
                 // On failure the server itself reports that it cannot write there.
-                let _ = DirBuilder::new().recursive(true).mode(0o700).create(&self.storage);
+                let _ = create_storage(&self.storage, self.workspace);
                 PlaceholderValue::from_path(Some(&self.storage))
             }
             "os" if cfg!(target_os = "macos") => PlaceholderValue::Text("mac".to_owned()),
