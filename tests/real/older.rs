@@ -41,6 +41,15 @@ fn start(sandbox: &Sandbox) {
     assert_eq!(output.code, 0, "{output:#?}");
 }
 
+/// Waits until the project is measured as it was when the loop began.
+fn await_measured_base(sandbox: &Sandbox) {
+    let log = || std::fs::read_to_string(sandbox.base().join("state/log/daemon.log"));
+    let measured = eventually(PATIENCE, || {
+        log().is_ok_and(|log| log.contains("measured the base of a loop")).then_some(())
+    });
+    assert!(measured.is_some(), "{:?}", log());
+}
+
 fn status(sandbox: &Sandbox) -> Value {
     sandbox.run(&["loop", "status", "--json"]).json()
 }
@@ -187,11 +196,7 @@ fn rust_errors_from_before_the_loop_are_older() {
     sandbox.write("src/prices.rs", text);
     sandbox.commit();
     start(&sandbox);
-    let log = || std::fs::read_to_string(sandbox.base().join("state/log/daemon.log"));
-    let measured = eventually(PATIENCE, || {
-        log().is_ok_and(|log| log.contains("measured the base of a loop")).then_some(())
-    });
-    assert!(measured.is_some(), "{:?}", log());
+    await_measured_base(&sandbox);
     sandbox.tool_write("src/prices.rs", &format!("/// Half.\n{text}"));
     let ended = stop(&sandbox);
     assert_ne!(ended["decision"], "block", "{ended:#}");
@@ -224,4 +229,50 @@ fn the_user_of_a_crate_with_another_name_than_its_folder_is_broken_by_a_narrowed
     sandbox.tool_write("core/src/lib.rs", "pub mod model;\npub use model::Item;\n");
     let held = stop(&sandbox);
     assert!(held["reason"].as_str().unwrap_or_default().contains("app/src/main.rs:1:"), "{held:#}");
+}
+
+#[test]
+fn an_error_that_moves_with_its_code_to_another_file_is_older() {
+    let legacy = "def half(n: int) -> str:\n    return n // 2\n";
+    let rest = "\n\ndef name() -> str:\n    return \"legacy\"\n";
+    for (name, is_new, brings_error) in
+        [("new.py", true, false), ("other.py", false, false), ("new.py", true, true)]
+    {
+        let sandbox = project_in(&["python"]);
+        sandbox.write("legacy.py", &format!("{legacy}{rest}"));
+        let earlier = "def other() -> int:\n    return 1\n";
+        if !is_new {
+            sandbox.write(name, earlier);
+        }
+        sandbox.commit();
+        start(&sandbox);
+        await_measured_base(&sandbox);
+        let added = if brings_error { "\n\nwidth: int = \"wide\"\n" } else { "" };
+        let before = if is_new { String::new() } else { format!("{earlier}\n\n") };
+        sandbox.tool_write(name, &format!("{before}{legacy}{added}"));
+        sandbox.tool_write("legacy.py", rest.trim_start());
+        let ended = stop(&sandbox);
+        let reason = ended["reason"].as_str().unwrap_or_default();
+        assert_eq!(reason.contains("new.py:5:"), brings_error, "{name}: {ended:#}");
+        assert!(!reason.contains("return n // 2"), "{name}: {ended:#}");
+        let expected = if brings_error { "running" } else { "completed" };
+        assert_eq!(status(&sandbox)["status"], expected, "{name}: {ended:#}");
+    }
+}
+
+#[test]
+fn the_errors_of_a_file_that_is_split_into_others_are_older() {
+    let parts = ["half", "third", "fourth"]
+        .map(|name| format!("def {name}(n: int) -> str:\n    return n // {}\n", name.len()));
+    let sandbox = project_in(&["python"]);
+    sandbox.write("legacy.py", &parts.join("\n\n"));
+    sandbox.commit();
+    start(&sandbox);
+    await_measured_base(&sandbox);
+    for (number, part) in parts.iter().enumerate() {
+        sandbox.tool_write(&format!("part{number}.py"), part);
+    }
+    std::fs::remove_file(sandbox.path("legacy.py")).expect("the file is ours");
+    let ended = stop(&sandbox);
+    assert_eq!(status(&sandbox)["status"], "completed", "{ended:#}");
 }

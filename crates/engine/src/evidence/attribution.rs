@@ -2,10 +2,13 @@
 //! older. If the base state cannot be measured in time, lines and names decide; findings that they
 //! leave open may be older.
 
+mod moved_code;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
+use self::moved_code::MovedCode;
 use crate::engine::{Engine, run_blocking};
 use crate::evidence::base_results::{BaseFile, BaseResult};
 use crate::evidence::dependents::package_names;
@@ -109,12 +112,14 @@ pub(crate) async fn attribute_findings(
     let ChangedSymbols { earlier, all: touched } =
         ChangedSymbols::find(&files, &deleted_texts, &packages);
     let known = base_findings(engine, project, comparison, &files, results, deadline).await;
-    let mut older = 0;
+    let mut rules = Vec::with_capacity(results.len());
     for (result, known) in results.iter_mut().zip(known) {
-        let Some(file) = files.get(&result.path) else { continue };
-        if file.is_changed && !comparison.includes_changed {
+        let file = files.get(&result.path);
+        let file = file.filter(|file| !file.is_changed || comparison.includes_changed);
+        let Some(file) = file else {
+            rules.push(None);
             continue;
-        }
+        };
         let rule = AttributionRule { project, file, known, dependents, touched: &touched };
         result.findings = rule.attribute_result(result);
         if rule.has_older_fault()
@@ -132,7 +137,17 @@ pub(crate) async fn attribute_findings(
             // Its own name or text excludes it, before the change as after it.
             gap.cause = Cause::SwitchedOff;
         }
-        older += exclude_older(result, &rule.doubt(), threshold);
+        rules.push(Some(rule));
+    }
+    let deleted = &deleted_texts;
+    let moved =
+        MovedCode { engine, project, comparison, files: &files, deleted, rules: &rules, deadline };
+    moved.mark_existing(results).await;
+    let mut older = 0;
+    for (result, rule) in results.iter_mut().zip(&rules) {
+        if let Some(rule) = rule {
+            older += exclude_older(result, &rule.doubt(), threshold);
+        }
     }
     older
 }
