@@ -289,7 +289,10 @@ impl<'t> TestReader<'_, 't> {
         if others.contains(&node) {
             return;
         }
-        let own = assertions::read(node, self.side.language, self.is_helper);
+        // Some `if` statements of Go are assertions.
+        let is_dead = reached::truth_of(node) == Some(false);
+        let mut own = assertions::read(node, self.side.language, self.is_helper);
+        own.retain(|_| !is_dead);
         if !own.is_empty() && reached::is_promise_dropped(node) {
             return;
         }

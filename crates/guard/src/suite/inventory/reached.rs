@@ -166,7 +166,7 @@ fn ends_inside(node: SyntaxNode<'_>) -> bool {
 }
 
 /// The truth of a condition that is a literal.
-fn truth_of(node: SyntaxNode<'_>) -> Option<bool> {
+pub(super) fn truth_of(node: SyntaxNode<'_>) -> Option<bool> {
     truth(&tokens(node.field("condition")?))
 }
 
