@@ -172,3 +172,31 @@ fn a_changed_configuration_concerns_the_files_that_it_configures() {
     let expected = "1 finding in app.py may be older (line 1: bad word): ";
     assert!(reason.is_some_and(|it| it.contains(expected)), "{report:#}");
 }
+
+#[test]
+fn a_changed_notebook_is_named_and_never_clean() {
+    let sandbox = project(json!({}));
+    sandbox.write("app.py", "word = 'good'\n");
+    sandbox.write("train.ipynb", "{\"cells\": []}");
+    sandbox.commit();
+    sandbox.write("train.ipynb", "{\"cells\": [{}]}");
+    let output = sandbox.run(&["check", "--json"]);
+    assert_eq!(output.code, 4, "{output:#?}");
+    let expected =
+        json!([{"path": "train.ipynb", "reason": "the cells of a notebook are not measured"}]);
+    assert_eq!(output.json()["files_skipped"], expected, "{output:#?}");
+}
+
+#[test]
+fn without_language_servers_no_dependents_are_measured() {
+    let sandbox = project(json!({}));
+    sandbox.write("app.py", "from lib import total\n\nprint(total())\n");
+    sandbox.write("lib.py", "def total():\n    return 1\n");
+    sandbox.commit();
+    sandbox.write("lib.py", "def total(number):\n    return number\n");
+    let checked = |arguments: &[&str]| {
+        let report = sandbox.run(&[&["check", "--json"], arguments].concat()).json();
+        report["files_checked"].clone()
+    };
+    assert_eq!((checked(&[]), checked(&["--no-lsp"])), (json!(2), json!(1)));
+}

@@ -674,6 +674,8 @@ pub const JUDGEMENTS_KEPT_MAX: usize = 500;
 /// Product of removed and added tests up to which their bodies are compared for similarity; above
 /// it only identical bodies match.
 pub const GUARD_SIMILAR_TESTS_MAX: usize = 40_000;
+/// Combinations of the values of one test; lists that make more are not combined.
+pub const TEST_ROWS_MAX: usize = 10_000;
 /// Depth to which variables are resolved through the values of others.
 pub const GUARD_VARIABLE_STEPS_MAX: usize = 3;
 /// Largest waiver file, in bytes.

@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use crate::code::change_journal;
 use crate::engine::{Engine, measure_blocking, run_blocking};
 use crate::evidence::attribution::BaseComparison;
+use crate::evidence::changed_files::ChangedFiles;
 use crate::evidence::dependents::{AffectedScope, SearchedChange};
 use crate::evidence::disk_poll::sync_disk;
 use crate::evidence::evidence_reply::{ReportInput, ReportOptions, evidence_reply, load_baselines};
-use crate::evidence::gather::{MeasureRequest, UntouchedDependents, gather_evidence};
+use crate::evidence::gather::{CountedGaps, MeasureRequest, UntouchedDependents, gather_evidence};
 use crate::evidence::indirect_dependents::add_indirect_dependents;
 use crate::evidence::merge_conflicts::merge_conflicts;
 use crate::evidence::unshown_files::{UnshownFiles, changed_ignored};
@@ -21,7 +22,7 @@ use crate::project::Project;
 use crate::replies::{REFUSED, UNMEASURED, load_project};
 use moai_base::evidence::SkippedFile;
 use moai_base::path::RelPath;
-use moai_host::{files, git};
+use moai_host::files;
 use moai_protocol::control::{CallerContext, CheckRequest, CommandReply};
 use moai_report::human;
 
@@ -92,6 +93,7 @@ pub(crate) async fn handle(
         dependents,
         comparison,
         conflicts,
+        counted_gaps: CountedGaps::All,
     };
     let evidence = gather_evidence(engine, &project, request.clone()).await;
     let evidence = add_indirect_dependents(engine, &project, request, indirect, evidence).await;
@@ -160,15 +162,11 @@ fn find_check_files(
     if check.all {
         return Ok(everything());
     }
-    match git::files_changed_since_head(&project.root) {
+    match ChangedFiles::since(project, None) {
         Ok(Some(changed)) => {
-            let all: Vec<RelPath> = changed.files.iter().chain(&changed.deleted).cloned().collect();
-            let configuration = project.configuration_among(&all);
-            let unshown = UnshownFiles::behind_links(&project.root, &changed.files);
-            let files: Vec<_> = changed.files.into_iter().filter(is_wanted).collect();
-            let deleted: Vec<_> = changed.deleted.into_iter().filter(is_wanted).collect();
+            let ChangedFiles { files, deleted, all, configuration, skipped } = changed;
             let is_empty = files.is_empty()
-                && changed.skipped.is_empty()
+                && skipped.is_empty()
                 && deleted.is_empty()
                 && configuration.is_empty();
             let note = if is_empty {
@@ -176,18 +174,18 @@ fn find_check_files(
             } else {
                 ""
             };
-            let (skipped, note) = (changed.skipped, note.to_owned());
             let mut found = CheckFileSet {
                 files,
                 skipped,
-                note,
+                note: note.to_owned(),
                 may_be_empty: true,
                 configuration,
-                unshown,
+                unshown: UnshownFiles::behind_links(&project.root, &all),
                 ..CheckFileSet::default()
             };
             if !is_empty {
-                found.add_dependents(engine, project, &all, &deleted);
+                let has_servers = project.config.lsp_enabled && !check.no_lsp;
+                found.add_dependents(engine, project, has_servers, &all, &deleted);
             }
             Ok(found)
         }
@@ -209,6 +207,7 @@ impl CheckFileSet {
         &mut self,
         engine: &Engine,
         project: &Project,
+        has_servers: bool,
         changed: &[RelPath],
         deleted: &[RelPath],
     ) {
@@ -220,6 +219,7 @@ impl CheckFileSet {
             all: changed,
             configuration: &self.configuration,
             outputs: &BTreeSet::new(),
+            has_servers,
         };
         let found = AffectedScope::find(project, Some(&base), &change, AffectedFiles::default());
         self.skipped.extend(found.skipped);

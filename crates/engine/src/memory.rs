@@ -70,8 +70,8 @@ pub(crate) async fn handle(
         MemoryRefusal::Store(error) => {
             CommandReply::failure(REFUSED, &format!("moai-ralph: the memory: {error}"))
         }
-        MemoryRefusal::Unfinished { imported, error } => {
-            let text = unfinished_import(imported, &error.to_string());
+        MemoryRefusal::Unfinished { imported, reason } => {
+            let text = unfinished_import(imported, &reason);
             CommandReply::failure(REFUSED, &format!("moai-ralph: {text}"))
         }
     });

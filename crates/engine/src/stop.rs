@@ -10,7 +10,6 @@ pub(crate) mod evidence;
 mod final_message;
 pub(crate) mod passed_checks;
 mod repeated_stop;
-mod run_as_code;
 pub(crate) mod schedule;
 pub(crate) mod scope;
 mod stale_results;

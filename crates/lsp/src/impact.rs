@@ -10,7 +10,7 @@ mod words;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use importers::FileImports;
+use importers::{FOLDER_FILES, FileImports};
 use moai_base::finding::Finding;
 use moai_base::limits::{IMPACT_COMMON_FILES_MAX, IMPACT_NAMES_MAX};
 use moai_base::path::RelPath;
@@ -18,7 +18,7 @@ use packages::PackageNames;
 use words::{
     DeclaredName, concerns_all_importers, declared_names, declares_type, is_distinctive,
     is_import_keyword, is_short_name, is_symbol_name, may_declare_for_others, names_of_code,
-    word_ranges,
+    word_ranges, words_of,
 };
 pub use words::{is_declaration_file, is_typescript_module};
 
@@ -57,7 +57,7 @@ impl TouchedSymbols {
         // In Python, bodies and texts mention so much that honest edits would concern whole packages.
         let is_python = path.extension().is_some_and(|it| it == "py" || it == "pyi");
         if let Some(after) = after.filter(|_| !is_python) {
-            touched.add_carriers(after);
+            touched.add_carriers(&words::joined_directives(path, after));
         }
         if is_module(path, before) != is_module(path, after) {
             touched.extend(Self::from_edit(path, None, after));
@@ -83,8 +83,9 @@ impl TouchedSymbols {
         after: Option<&str>,
         unnoticed: impl FnOnce(ChangedLines<'_>, ChangedLines<'_>) -> InvisibleLines,
     ) -> Self {
-        let (before_text, after_text) = (before.unwrap_or_default(), after.unwrap_or_default());
-        let touched = touched_names(path, before_text, after_text, unnoticed);
+        let [before_text, after_text] =
+            [before, after].map(|text| words::joined_directives(path, text.unwrap_or_default()));
+        let touched = touched_names(path, &before_text, &after_text, unnoticed);
         let has_all = touched.names.len() < IMPACT_NAMES_MAX;
         let concerns_importers =
             touched.concerns_importers || before.is_none() != after.is_none() || !has_all;
@@ -217,10 +218,6 @@ impl TouchedSymbols {
     }
 }
 
-fn words_of(text: &str) -> impl Iterator<Item = &str> {
-    word_ranges(text).map(|(start, end)| &text[start..end])
-}
-
 /// The lines of a text, with the changed ones marked.
 #[derive(Clone, Copy, Debug)]
 struct ChangedLines<'t> {
@@ -272,7 +269,7 @@ fn module_names(path: &RelPath) -> BTreeSet<String> {
     let name = path.file_name();
     let stem = name.split('.').next().unwrap_or_default();
     let parent = path.folder().rsplit('/').next().unwrap_or_default();
-    let is_folder = matches!(stem, "__init__" | "index" | "mod" | "lib");
+    let is_folder = FOLDER_FILES.contains(&stem);
     let is_package = path.extension().as_deref() == Some("go");
     let named = [(!is_folder).then_some(stem), (is_folder || is_package).then_some(parent)];
     named.into_iter().flatten().filter(|name| !name.is_empty()).map(str::to_owned).collect()

@@ -13,7 +13,7 @@ use crate::engine::{Engine, run_blocking};
 use crate::evidence::base_results::{BaseFile, BaseResult};
 use crate::evidence::dependents::package_names;
 use crate::evidence::earlier_texts::{EarlierState, EarlierSubject, measure_earlier};
-use crate::evidence::gather::UntouchedDependents;
+use crate::evidence::gather::{CountedGaps, UntouchedDependents};
 use crate::evidence::renamed_files::renamed;
 use crate::evidence::snapshot_measurement;
 use crate::evidence::snapshot_measurement::SensorResult;
@@ -59,6 +59,7 @@ pub(crate) struct AttributionRequest<'a> {
     pub(crate) threshold: Severity,
     /// The end of the time for measurements of the base state.
     pub(crate) deadline: Instant,
+    pub(crate) counted_gaps: CountedGaps,
 }
 
 /// A measured file and its base.
@@ -84,7 +85,8 @@ pub(crate) async fn attribute_findings(
     request: AttributionRequest<'_>,
     results: &mut [SensorResult],
 ) -> usize {
-    let AttributionRequest { comparison, snapshots, dependents, threshold, deadline } = request;
+    let AttributionRequest { comparison, snapshots, dependents, threshold, deadline, counted_gaps } =
+        request;
     let paths: BTreeSet<RelPath> = snapshots.iter().map(|snapshot| snapshot.path.clone()).collect();
     let base = Arc::clone(&comparison.base);
     let deleted: BTreeSet<RelPath> = comparison.deleted.iter().cloned().collect();
@@ -146,7 +148,7 @@ pub(crate) async fn attribute_findings(
     let mut older = 0;
     for (result, rule) in results.iter_mut().zip(&rules) {
         if let Some(rule) = rule {
-            older += exclude_older(result, &rule.doubt(), threshold);
+            older += exclude_older(result, &rule.doubt(), threshold, counted_gaps);
         }
     }
     older
@@ -492,7 +494,12 @@ fn non_errors_as_existing(mut findings: Vec<Finding>) -> Vec<Finding> {
 
 /// Keeps only the introduced findings. A finding that may be older becomes a gap. Returns the number of older
 /// ones at or above the threshold.
-fn exclude_older(result: &mut SensorResult, doubt: &str, threshold: Severity) -> usize {
+fn exclude_older(
+    result: &mut SensorResult,
+    doubt: &str,
+    threshold: Severity,
+    counted: CountedGaps,
+) -> usize {
     let mut older = 0;
     let mut doubted: Vec<Finding> = Vec::new();
     for finding in std::mem::take(&mut result.findings) {
@@ -505,8 +512,12 @@ fn exclude_older(result: &mut SensorResult, doubt: &str, threshold: Severity) ->
         }
     }
     let worst = doubted.iter().rev().max_by_key(|finding| finding.severity);
+    let has_counted_gap = result
+        .gap
+        .as_ref()
+        .is_some_and(|gap| gap.cause != Cause::SwitchedOff && counted.includes(gap.cause));
     if let Some(worst) = worst
-        && (result.gap.is_none() || result.is_switched_off())
+        && !has_counted_gap
     {
         let (count, path, line) = (doubted.len(), &result.path, worst.range.start.line + 1);
         let plural = if count == 1 { "" } else { "s" };

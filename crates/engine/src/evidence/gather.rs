@@ -45,6 +45,37 @@ pub(crate) struct MeasureRequest {
     pub(crate) comparison: Option<BaseComparison>,
     /// Merge conflicts that are not resolved; they count whatever the baseline is.
     pub(crate) conflicts: Vec<SensorResult>,
+    pub(crate) counted_gaps: CountedGaps,
+}
+
+/// The gaps of language servers that make a file unmeasured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum CountedGaps {
+    #[default]
+    All,
+    /// Those that the work may have caused in files that do not mention it: files that changed during the
+    /// measurement, errors of unknown age and, if the work touches a symbol, servers that did not answer. Others,
+    /// such as a missing configuration, are not caused by it.
+    OfIndirectDependents { touches_symbol: bool },
+}
+
+impl CountedGaps {
+    pub(crate) fn includes(self, cause: Cause) -> bool {
+        match (self, cause) {
+            (Self::All, _) | (_, Cause::Superseded | Cause::NoBaseline) => true,
+            (Self::OfIndirectDependents { touches_symbol }, cause) => {
+                touches_symbol && cause.is_transient()
+            }
+        }
+    }
+
+    /// Removes the gaps that do not count, with the results that have no finding either.
+    fn retain(self, results: &mut Vec<SensorResult>) {
+        results.retain_mut(|result| {
+            let has_uncounted = result.gap.take_if(|gap| !self.includes(gap.cause)).is_some();
+            !has_uncounted || !result.findings.is_empty()
+        });
+    }
 }
 
 /// Unchanged files that an edit affects. Their older findings do not count.
@@ -100,6 +131,7 @@ pub(crate) async fn gather_evidence(
         dependents,
         comparison,
         conflicts,
+        counted_gaps,
     } = request;
     // Before the files are read: language servers must not get older texts than the disk's.
     let polled = if lsp { Some(sync_disk(engine, project).await) } else { None };
@@ -138,8 +170,14 @@ pub(crate) async fn gather_evidence(
     let older = match &comparison {
         Some(comparison) => {
             let (snapshots, dependents) = (&*snapshots, &dependents);
-            let request =
-                AttributionRequest { comparison, snapshots, dependents, threshold, deadline };
+            let request = AttributionRequest {
+                comparison,
+                snapshots,
+                dependents,
+                threshold,
+                deadline,
+                counted_gaps,
+            };
             attribute_findings(engine, project, request, &mut results).await
         }
         None => dependents.drop_older(&mut results, &snapshots, threshold),
@@ -150,6 +188,7 @@ pub(crate) async fn gather_evidence(
     let switched_off = switched_off_files(&results);
     let is_switched_off = is_work_switched_off(&results, &dependents.files);
     results.extend(conflicts);
+    counted_gaps.retain(&mut results);
     let combined = combine_results(files, skipped, results, threshold);
     Evidence { older, switched_off, is_switched_off, ..combined }
 }
@@ -347,11 +386,15 @@ fn merged(mut gaps: Vec<Gap>) -> Option<Gap> {
         let is_existing = gap.cause == Cause::ExistingFault;
         (is_chosen, is_existing, !gap.cause.is_transient(), gap.cause != Cause::NoBaseline)
     });
-    let count = gaps.len();
-    let mut first = gaps.into_iter().next()?;
-    if count > 1 {
-        first.detail = format!("{} ({count} files)", first.detail);
-    }
+    let mut first = gaps.first()?.clone();
+    let alike = gaps.iter().filter(|gap| gap.cause == first.cause).count();
+    let count = if alike > 1 { format!(" ({alike} files)") } else { String::new() };
+    let rest = match gaps.len() - alike {
+        0 => String::new(),
+        1 => "; one file for another reason".to_owned(),
+        others => format!("; {others} files for other reasons"),
+    };
+    first.detail = format!("{}{count}{rest}", first.detail);
     Some(first)
 }
 
@@ -397,6 +440,28 @@ mod tests {
         assert_eq!(gap(vec![ignored, late.clone()]), Some(Cause::Silent));
         let older = measured("s", "d.py", Some(Cause::ExistingFault));
         assert_eq!(gap(vec![older, late]), Some(Cause::Silent), "the work may have caused it");
+    }
+
+    #[test]
+    fn of_indirect_dependents_the_gaps_that_the_work_may_have_caused_count() {
+        let causes = [Cause::TimedOut, Cause::NoBaseline, Cause::NoBaseline, Cause::ProjectFault];
+        let gap = |causes: &[Cause], touches_symbol| {
+            let result = |cause: &Cause| measured("s", "a.py", Some(*cause));
+            let mut results: Vec<SensorResult> = causes.iter().map(result).collect();
+            CountedGaps::OfIndirectDependents { touches_symbol }.retain(&mut results);
+            let evidence = combine_results(Vec::new(), Vec::new(), results, Severity::Error);
+            evidence.readings.into_iter().find_map(|reading| reading.gap)
+        };
+        let late = gap(&causes, true).expect("the server did not answer");
+        assert_eq!(late.cause, Cause::TimedOut);
+        assert_eq!(late.detail, "why; 2 files for other reasons");
+        let doubted = gap(&causes, false).expect("errors may be older");
+        assert_eq!(doubted.cause, Cause::NoBaseline);
+        assert_eq!(doubted.detail, "why (2 files)");
+        assert_eq!(gap(&[Cause::TimedOut, Cause::ProjectFault], false), None);
+        assert_eq!(gap(&[Cause::ProjectFault], true), None);
+        let superseded = gap(&[Cause::Superseded], false).expect("the work may have changed it");
+        assert_eq!(superseded.cause, Cause::Superseded);
     }
 
     #[test]

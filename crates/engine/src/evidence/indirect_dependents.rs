@@ -5,12 +5,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::engine::Engine;
-use crate::evidence::gather::{MeasureRequest, gather_evidence};
+use crate::evidence::gather::{CountedGaps, MeasureRequest, gather_evidence};
 use crate::project::Project;
 use moai_base::evidence::{Evidence, SensorKind, SensorReading};
 use moai_base::finding::{Finding, assign_fingerprints};
 use moai_base::path::RelPath;
-use moai_base::verdict::Cause;
 
 /// Adds the indirect dependents to the evidence about the requested files: a search by name misses some
 /// files, such as users of a type that is inferred through a third one.
@@ -24,28 +23,23 @@ pub(crate) async fn add_indirect_dependents(
     if indirect.is_empty() || !request.run_lsp {
         return evidence;
     }
-    let mut wider = MeasureRequest { skipped: Vec::new(), run_scan: false, ..request };
+    let touches_symbol = !request.dependents.affected.touched.is_empty();
+    let counted_gaps = CountedGaps::OfIndirectDependents { touches_symbol };
+    let mut wider =
+        MeasureRequest { skipped: Vec::new(), run_scan: false, counted_gaps, ..request };
     wider.files.extend(indirect.iter().cloned());
     wider.dependents.files.extend(indirect);
-    let touches_symbol = !wider.dependents.affected.touched.is_empty();
     let wider = Box::pin(gather_evidence(engine, project, wider)).await;
-    with_indirect(evidence, wider, touches_symbol)
+    with_indirect(evidence, wider)
 }
 
-/// Adds the results of the indirect dependents: errors that the work introduced there, and the number of
-/// measured files. Of the gaps there, these count: files that changed during the measurement, because the
-/// work may have changed them; errors of unknown age; and, if the work touches a symbol, servers that did
-/// not answer. Others, such as a missing configuration, are not caused by the work.
-fn with_indirect(mut evidence: Evidence, wider: Evidence, touches_symbol: bool) -> Evidence {
-    let counts = |cause: Cause| match cause {
-        Cause::Superseded | Cause::NoBaseline => true,
-        cause => touches_symbol && cause.is_transient(),
-    };
+/// Adds the results of the indirect dependents: errors that the work introduced there, the gaps that count, and
+/// the number of measured files.
+fn with_indirect(mut evidence: Evidence, wider: Evidence) -> Evidence {
     let mut new: Vec<SensorReading> = Vec::new();
     let mut servers: BTreeSet<String> = BTreeSet::new();
     for wide in wider.readings.into_iter().filter(|it| it.kind == SensorKind::Lsp) {
         servers.insert(wide.sensor.clone());
-        let gap = wide.gap.clone().filter(|gap| counts(gap.cause));
         let known = evidence.readings.iter_mut().find(|reading| reading.sensor == wide.sensor);
         if let Some(reading) = known {
             reading.dirty |= wide.dirty;
@@ -53,10 +47,10 @@ fn with_indirect(mut evidence: Evidence, wider: Evidence, touches_symbol: bool) 
                 reading.files = wide.files;
                 reading.elapsed_ms += wide.elapsed_ms;
             }
-            reading.gap = reading.gap.take().or(gap);
-        } else if wide.dirty || gap.is_some() {
+            reading.gap = reading.gap.take().or(wide.gap);
+        } else if wide.dirty || wide.gap.is_some() {
             // No file of the change has this sensor.
-            new.push(SensorReading { gap, ..wide });
+            new.push(wide);
         }
     }
     let count = evidence.findings.len();
@@ -81,27 +75,4 @@ pub(crate) fn add_readings(
     });
     evidence.findings.extend(findings);
     assign_fingerprints(&mut evidence.findings);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use moai_base::verdict::{Gap, Verdict};
-
-    fn evidence(gap: Option<Cause>) -> Evidence {
-        let gap = gap.map(|cause| Gap::new(cause, "why"));
-        let reading = SensorReading { gap, ..SensorReading::clean("pyright", SensorKind::Lsp, 1) };
-        Evidence { readings: vec![reading], ..Evidence::default() }
-    }
-
-    #[test]
-    fn servers_that_do_not_answer_count_if_the_work_touches_a_symbol() {
-        let verdict = |cause, touches_symbol| {
-            with_indirect(evidence(None), evidence(Some(cause)), touches_symbol).verdict()
-        };
-        assert!(matches!(verdict(Cause::TimedOut, true), Verdict::Unmeasured(_)));
-        assert_eq!(verdict(Cause::TimedOut, false), Verdict::Clean);
-        assert!(matches!(verdict(Cause::Superseded, false), Verdict::Unmeasured(_)));
-        assert_eq!(verdict(Cause::ProjectFault, true), Verdict::Clean);
-    }
 }

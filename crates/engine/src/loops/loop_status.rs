@@ -27,11 +27,11 @@ pub(crate) async fn handle(
         .find_loop(&project.key, &project.root, select_loop(engine, &select, caller))
         .await;
     let workers = if is_named { Ok(Vec::new()) } else { list_workers(engine, &project).await };
-    let workers = match workers {
-        Ok(workers) => workers,
-        Err(reason) => return failure_reply(&reason),
+    let (workers, unlisted) = match workers {
+        Ok(workers) => (workers, None),
+        Err(reason) => (Vec::new(), Some(reason)),
     };
-    match found {
+    let mut reply = match found {
         Ok(Some(state)) if !workers.is_empty() && select.json => {
             let workers = Some(words::entries(&workers));
             let document = LoopDocument { workers, ..json::loop_document(&state) };
@@ -49,5 +49,10 @@ pub(crate) async fn handle(
         Ok(None) if select.json => CommandReply::success(json_text(&words::document(&workers))),
         Ok(None) => no_loop_reply(caller, false, words::status(&workers).trim_end()),
         Err(error) => failure_reply(&error),
+    };
+    if let Some(reason) = unlisted {
+        let note = format!("moai-ralph: workers cannot be listed: {reason}\n");
+        reply.stderr.push_str(&note);
     }
+    reply
 }

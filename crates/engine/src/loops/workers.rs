@@ -191,9 +191,9 @@ pub(crate) async fn list_workers(
     let own = read_git(move || {
         Ok(if is_git_managed(&root)? { Some(branches::work_tree_status(&root)?) } else { None })
     });
-    let (Ok(Some(own)), Ok(folder)) = (own.await, workers_folder(project).await) else {
-        return Ok(Vec::new());
-    };
+    let own = own.await.map_err(|error| error.to_string())?;
+    let Some(own) = own else { return Ok(Vec::new()) };
+    let folder = workers_folder(project).await?;
     let trees = measure_blocking(move || folder_entries(&folder)).await;
     let mut workers = Vec::new();
     for tree in trees.map_err(|gap| gap.to_string())? {
@@ -203,7 +203,8 @@ pub(crate) async fn list_workers(
         };
         let root = root_in(&tree, &project.root, &own.work_tree);
         let state = engine.store.find_loop(&project.key, &root, LoopQuery::Latest).await;
-        workers.push(LoopWorker { root, branch: status.branch, state: state.unwrap_or_default() });
+        let state = state.map_err(|error| error.to_string())?;
+        workers.push(LoopWorker { root, branch: status.branch, state });
     }
     Ok(workers)
 }

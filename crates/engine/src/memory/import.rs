@@ -100,16 +100,21 @@ pub(super) async fn import(
         .await
         .map_err(|_| MemoryRefusal::Invalid("the file could not be read".to_owned()))?;
     let StoredParts { new, repeated, failure } = stored;
+    let imported = new + repeated;
     if let Some(error) = failure {
-        let imported = new + repeated;
-        return Err(MemoryRefusal::Unfinished { imported, error });
+        return Err(MemoryRefusal::Unfinished { imported, reason: error.to_string() });
     }
-    read?;
+    read.map_err(|refusal| match refusal {
+        MemoryRefusal::Invalid(reason) if imported > 0 => {
+            MemoryRefusal::Unfinished { imported, reason }
+        }
+        other => other,
+    })?;
     drop(job);
     let document = MemoryChangeDocument {
         command: "import",
         status: "done",
-        observations: new + repeated,
+        observations: imported,
         repeated,
         rejected: bad.listed,
         rejected_total: bad.total,

@@ -11,12 +11,12 @@ pub(super) enum MemoryRefusal {
     Invalid(String),
     /// The store refused, or is not available.
     Store(StoreError),
-    /// The store failed after a part of an import.
+    /// The store, or the reading of the file, failed after a part of an import.
     Unfinished {
         /// Observations that are stored.
         imported: u64,
         /// Why the others are not.
-        error: StoreError,
+        reason: String,
     },
 }
 

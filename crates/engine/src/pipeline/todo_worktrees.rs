@@ -375,7 +375,11 @@ impl TodoTask<'_> {
 
 /// Ends loops that were started for this pipeline and are not noted in it, because a daemon ended.
 async fn close_forgotten(engine: &Engine, project: &Project, pipeline: &PipelineState) {
-    for LoopWorker { root, state, .. } in list_workers(engine, project).await.unwrap_or_default() {
+    let workers = list_workers(engine, project).await.unwrap_or_else(|error| {
+        tracing::warn!(%error, "loops that a dead daemon started are not closed");
+        Vec::new()
+    });
+    for LoopWorker { root, state, .. } in workers {
         let Some(held) = state.filter(|held| held.status.is_active()) else { continue };
         let is_ours = held.options.pipeline.as_ref() == Some(&pipeline.id);
         if is_ours && pipeline.todo_of_loop(&held.id).is_none() {

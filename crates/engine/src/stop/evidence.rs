@@ -11,7 +11,7 @@ use crate::branches::loop_branch::loop_base_commit;
 use crate::branches::{branch_merge, merge_work_tree};
 use crate::engine::{measure_blocking, run_blocking};
 use crate::evidence::authorship;
-use crate::evidence::gather::{MeasureRequest, gather_evidence};
+use crate::evidence::gather::{CountedGaps, MeasureRequest, gather_evidence};
 use crate::evidence::indirect_dependents::{add_indirect_dependents, add_readings};
 use crate::evidence::merge_conflicts::merge_conflicts;
 use crate::evidence::work_base::base_of_loop;
@@ -329,6 +329,7 @@ pub(crate) async fn measure_stop_files(
         threshold: Severity::Error,
         deadline,
         conflicts,
+        counted_gaps: CountedGaps::All,
     };
     let evidence = gather_evidence(call.engine, project, request.clone()).await;
     // An error holds the Stop, so the other files wait until it is fixed.

@@ -7,6 +7,7 @@ use std::time::UNIX_EPOCH;
 
 use crate::engine::{Engine, run_blocking};
 use crate::evidence::attribution::BaseComparison;
+use crate::evidence::changed_files::ChangedFiles;
 use crate::evidence::dependents::{AffectedScope, SearchedChange, is_in_tree};
 use crate::evidence::disk_poll::sync_disk;
 use crate::evidence::gather::UntouchedDependents;
@@ -16,13 +17,12 @@ use crate::evidence::unshown_files::{UnshownFiles, changed_ignored};
 use crate::evidence::work_base::WorkBase;
 use crate::hooks::hook_call::HookCall;
 use crate::ledger::AffectedFiles;
-use crate::project::{NOTEBOOK_UNMEASURED, Project};
+use crate::project::Project;
 use crate::stop::check_outputs::CheckOutputs;
-use crate::stop::run_as_code::files_run_as_code;
 use moai_base::evidence::SkippedFile;
 use moai_base::limits::{SESSION_FILES_MAX, STOP_FILES_MAX};
 use moai_base::path::RelPath;
-use moai_host::{files, git};
+use moai_host::files;
 
 /// The files of a Stop.
 #[derive(Default)]
@@ -141,6 +141,7 @@ fn files_of_work(search: &StopScopeSearch, work: SessionWork, is_compared: bool)
         all: &scope.changed,
         configuration: &scope.configuration,
         outputs: &outputs,
+        has_servers: project.config.lsp_enabled,
     };
     let found = AffectedScope::find(project, base.as_deref(), &change, work.affected);
     let mut unchanged: BTreeSet<RelPath> = found.dependents.into_iter().collect();
@@ -301,22 +302,9 @@ impl StopScopeSearch {
     }
 }
 
-fn changed_files(project: &Project, base: Option<&str>) -> StopScope {
-    match git::files_changed_since(&project.root, base) {
-        Ok(Some(changed)) => {
-            let all: Vec<RelPath> = changed.files.iter().chain(&changed.deleted).cloned().collect();
-            let configuration = project.configuration_among(&all);
-            let notebooks = changed.files.iter().filter(|path| Project::is_notebook(path));
-            let notebooks = notebooks.filter(|path| path.under(&project.root).is_file());
-            let mut skipped: Vec<SkippedFile> = notebooks
-                .map(|path| SkippedFile {
-                    path: path.to_string(),
-                    reason: NOTEBOOK_UNMEASURED.to_owned(),
-                })
-                .collect();
-            skipped.extend(changed.skipped);
-            skipped.extend(files_run_as_code(project, &changed.files));
-            let files = changed.files.into_iter().filter(|path| project.has_sensor(path)).collect();
+fn changed_files(project: &Project, commit: Option<&str>) -> StopScope {
+    match ChangedFiles::since(project, commit) {
+        Ok(Some(ChangedFiles { files, all, configuration, skipped, .. })) => {
             StopScope { files, skipped, changed: all, configuration, ..StopScope::default() }
         }
         // Without git the changed files are unknown.

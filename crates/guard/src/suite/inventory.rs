@@ -20,6 +20,7 @@ use self::python::TestClasses;
 use super::assertions::{self, Assertion};
 use super::expression::{is_name, joined};
 use crate::facts::{FunctionNode, SourceSide, is_comment, tokens};
+use moai_base::limits::TEST_ROWS_MAX;
 use moai_base::path::RelPath;
 use moai_scan::syntax::{ScanLanguage, SyntaxNode};
 
@@ -93,6 +94,8 @@ impl TestRows {
         self.is_open |= other.is_open;
         if self.texts.is_empty() {
             self.texts = other.texts;
+        } else if self.texts.len().saturating_mul(other.texts.len()) > TEST_ROWS_MAX {
+            self.is_open = true;
         } else if !other.texts.is_empty() {
             let both =
                 |one: &String| other.texts.iter().map(|two| format!("{one} / {two}")).collect();
@@ -362,4 +365,22 @@ fn qualified(names: &[String]) -> String {
 /// The text of the tokens of a node without white space.
 fn tight(node: SyntaxNode<'_>) -> String {
     joined(&tokens(node)).replace(' ', "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn combinations_of_values_are_bounded() {
+        let list = |length: usize| TestRows {
+            texts: (0..length).map(|value| value.to_string()).collect(),
+            is_open: false,
+        };
+        let mut rows = list(100);
+        rows.with(list(100));
+        assert_eq!((rows.count(), rows.is_open), (10_000, false));
+        rows.with(list(2));
+        assert_eq!((rows.count(), rows.is_open), (10_000, true));
+    }
 }

@@ -90,6 +90,7 @@ pub fn call_daemon(
         match (&stream).write(rest) {
             Ok(0) => return Err(CallError::NoDaemon),
             Ok(count) => rest = &rest[count..],
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => wait.continue_after(error)?,
         }
     }

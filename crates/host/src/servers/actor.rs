@@ -244,11 +244,12 @@ impl ServerActor {
                 }
                 // Queued requests hold texts from before the change, so the change is queued behind
                 // them, with their deadline: alone it would not justify starting a process.
-                if let Some((deadline, _)) = self.queue.back()
-                    && self.queue.len() < SERVER_QUEUE_MAX
-                {
+                let Some((deadline, _)) = self.queue.back() else { return };
+                if self.queue.len() < SERVER_QUEUE_MAX {
                     let request = Box::new(ActorRequest::FilesChanged { changes, present });
                     self.queue.push_back((*deadline, QueuedRequest::Request(request)));
+                } else {
+                    self.gauge.is_outdated.store(true, Ordering::Relaxed);
                 }
             }
             request => match self.breaker.refusal_gap(Instant::now()) {

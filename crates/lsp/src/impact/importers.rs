@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use moai_base::path::RelPath;
 
 use super::packages::PackageNames;
-use super::words::{is_import_keyword, strip_comment, word_ranges};
+use super::words::{is_import_keyword, strip_comment, words_of};
 
 /// The modules that a file imports, as its lines name them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,8 +69,10 @@ impl FileImports {
         // Brackets that an import has opened, and the module that it has named.
         let (mut depth, mut package) = (0_usize, None);
         for line in text.lines() {
-            let is_reference = line.trim_start().starts_with("/// <reference");
-            let code = if is_reference { line } else { strip_comment(line).unwrap_or_default() };
+            let start = line.trim_start();
+            let is_reference = start.starts_with("/// <reference");
+            let is_code = is_reference || is_spaced_include(start);
+            let code = if is_code { line } else { strip_comment(line).unwrap_or_default() };
             let words: Vec<&str> = words_of(code).collect();
             let first = words.first().copied().unwrap_or_default();
             let is_continued = depth > 0;
@@ -112,8 +114,10 @@ impl FileImports {
     }
 }
 
-fn words_of(code: &str) -> impl Iterator<Item = &str> {
-    word_ranges(code).map(|(start, end)| &code[start..end])
+/// True for `# include <stdio.h>`.
+fn is_spaced_include(line: &str) -> bool {
+    let directive = line.strip_prefix("# ").unwrap_or_default().trim_start();
+    directive.strip_prefix("include").is_some_and(|rest| rest.trim_start().starts_with(['"', '<']))
 }
 
 /// True if the brackets that a line opens belong to an import.
@@ -274,7 +278,7 @@ fn last_component(folder: &str) -> &str {
     folder.rsplit('/').next().unwrap_or_default()
 }
 
-fn joined(folder: &str, below: &str) -> String {
+pub(super) fn joined(folder: &str, below: &str) -> String {
     match (folder, below) {
         (folder, "") => folder.to_owned(),
         ("", below) => below.to_owned(),
@@ -392,7 +396,7 @@ mod tests {
     fn headers_and_packages_that_are_folders_are_followed() {
         let headers = [
             ("include/shop/cart.h", "#include \"item.h\""),
-            ("src/main.c", "#include <shop/cart.h>"),
+            ("src/main.c", "# include <shop/cart.h>"),
             ("src/other.c", "#include <string.h>"),
         ];
         let found = importers_of("include/shop/item.h", &headers);

@@ -7,15 +7,18 @@ use moai_base::path::RelPath;
 use moai_base::toml_value::parse_toml;
 use serde_json::Value;
 
-use super::importers::{FOLDER_FILES, SOURCE_FOLDERS};
+use super::importers::{FOLDER_FILES, SOURCE_FOLDERS, joined};
+use crate::faults::go_module_name;
 
 /// Extensions of sources, with the manifest of their packages.
-const MANIFESTS: [(&str, &str); 8] = [
+const MANIFESTS: [(&str, &str); 10] = [
     ("rs", "Cargo.toml"),
     ("go", "go.mod"),
     ("ts", "package.json"),
     ("tsx", "package.json"),
     ("mts", "package.json"),
+    ("cts", "package.json"),
+    ("cjs", "package.json"),
     ("js", "package.json"),
     ("jsx", "package.json"),
     ("mjs", "package.json"),
@@ -69,11 +72,7 @@ fn manifests_of_entry(file: &RelPath) -> Vec<RelPath> {
     let (above, last) = folder.rsplit_once('/').unwrap_or(("", folder));
     let above = (extension != "go" && SOURCE_FOLDERS.contains(&last)).then_some(above);
     let folders = [Some(folder), above].into_iter().flatten();
-    folders.filter_map(|folder| RelPath::parse(&join(folder, manifest))).collect()
-}
-
-fn join(folder: &str, name: &str) -> String {
-    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+    folders.filter_map(|folder| RelPath::parse(&joined(folder, manifest))).collect()
 }
 
 /// The last part of the name that a manifest gives to its package, as importers write it.
@@ -90,9 +89,8 @@ fn declared_name(manifest: &str, text: &str) -> Option<String> {
             Some(manifest.get("name")?.as_str()?.rsplit('/').next()?.to_owned())
         }
         _ => {
-            let module = text.lines().find_map(|line| line.trim().strip_prefix("module "))?;
-            let parts = module.trim().trim_matches('"').rsplit('/');
-            Some(parts.map(str::trim).find(|part| !is_major_version(part))?.to_owned())
+            let mut parts = go_module_name(text)?.rsplit('/');
+            Some(parts.find(|part| !is_major_version(part))?.to_owned())
         }
     }
 }
@@ -114,7 +112,7 @@ mod tests {
             ("core/Cargo.toml", "[package]\nname = \"core-lib\"\n"),
             ("named/Cargo.toml", "[package]\nname = \"x\"\n[lib]\nname = \"named_lib\"\n"),
             ("packages/ui/package.json", "{\"name\": \"@acme/design-system\"}"),
-            ("go.mod", "module example.com/shop/v2\n\ngo 1.22\n"),
+            ("go.mod", "module example.com/shop/v2 // Deprecated: use v3\n\ngo 1.22\n"),
             ("broken/package.json", "{"),
         ];
         let read = |path: &RelPath| {

@@ -279,6 +279,7 @@ fn all_importers_are_affected_by_what_a_file_passes_on_without_naming_it() {
         ("lib/all.dart", "export 'src/user.dart';", "", true),
         ("all.h", "#include \"list.h\"", "", true),
         ("config.h", "#define HAVE_LOG 1", "#define HAVE_LOG 0", true),
+        ("config.h", "# define HAVE_LOG 1", "# define HAVE_LOG 0", true),
         ("config.h", "#ifdef HAVE_LOG", "#ifndef HAVE_LOG", true),
         ("cart.hpp", "struct Cart {\npublic:", "struct Cart {\nprivate:", true),
         ("prices.json", "{\"now\": 3}", "{\"now\": \"3\"}", true),

@@ -1,6 +1,7 @@
 //! Words of a line of code in any language: names, declarations, and import keywords. Deliberately
 //! rough: a false match only costs a check of one more file.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use crate::word_set::{WordSet, word_set};
@@ -10,6 +11,11 @@ use moai_base::path::RelPath;
 /// True for the bytes of a word, which include all non-ASCII bytes.
 pub(super) fn is_word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+}
+
+/// The words of a text.
+pub(super) fn words_of(text: &str) -> impl Iterator<Item = &str> {
+    word_ranges(text).map(|(start, end)| &text[start..end])
 }
 
 /// The words of a text as byte ranges.
@@ -256,10 +262,33 @@ impl<'t> CodeWords<'t> {
     }
 }
 
+/// A text of C or its relatives whose directives are written without a space (`# define`), which looks like the
+/// comment of other languages.
+pub(super) fn joined_directives<'t>(path: &RelPath, text: &'t str) -> Cow<'t, str> {
+    let extension = path.extension().unwrap_or_default();
+    let is_spaced = |line: &str| {
+        line.trim_start().strip_prefix('#').is_some_and(|rest| rest.starts_with([' ', '\t']))
+    };
+    if !PREPROCESSED.contains(&extension.as_str()) || !text.lines().any(is_spaced) {
+        return Cow::Borrowed(text);
+    }
+    let mut joined = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        match line.split_once('#').filter(|_| is_spaced(line)) {
+            Some((indentation, directive)) => {
+                joined.extend([indentation, "#", directive.trim_start_matches([' ', '\t'])]);
+            }
+            None => joined.push_str(line),
+        }
+    }
+    Cow::Owned(joined)
+}
+
 /// A line without its comment; `None` for a line that is one.
 pub(super) fn strip_comment(line: &str) -> Option<&str> {
     let code = line.trim();
-    let is_comment = ["//", "/*", "* ", "--", "# ", "\"\"\""].iter().any(|it| code.starts_with(it));
+    let is_comment =
+        ["//", "/*", "* ", "-- ", "# ", "\"\"\""].iter().any(|it| code.starts_with(it));
     let end = [" # ", " // ", "\t# ", "\t// "].iter().filter_map(|mark| code.find(mark)).min();
     (!is_comment).then(|| &code[..end.unwrap_or(code.len())])
 }

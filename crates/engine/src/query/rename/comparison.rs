@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use crate::engine::Engine;
 use crate::evidence::disk_poll::sync_disk;
-use crate::evidence::gather::{MeasureRequest, UntouchedDependents, gather_evidence};
+use crate::evidence::gather::{CountedGaps, MeasureRequest, UntouchedDependents, gather_evidence};
 use crate::project::Project;
 use moai_base::change::ChangeSet;
 use moai_base::delta::Delta;
@@ -125,5 +125,6 @@ fn measure_request(project: &Project, files: Vec<RelPath>, deadline: Instant) ->
         dependents: UntouchedDependents::default(),
         comparison: None,
         conflicts: Vec::new(),
+        counted_gaps: CountedGaps::All,
     }
 }
