@@ -1,7 +1,7 @@
 //! One actor per language server, the only owner of its process and its session. It starts the
 //! process at the first request, once a slot is free, and restarts it after a crash with growing
-//! pauses, without ever giving up for good. Nothing blocks it except reading the output of a
-//! process that has ended.
+//! pauses, without ever giving up for good. Files are read outside of its thread, except small ones of
+//! the configuration.
 
 mod description;
 mod effects;
@@ -37,7 +37,7 @@ use moai_base::limits::{
 use moai_base::verdict::{Cause, Gap};
 use moai_lsp::jsonrpc::RpcMessage;
 use moai_lsp::registry::DiagnosticsMethod;
-use moai_lsp::session::{DocumentRequest, LspSession, ReportedProject, ServerFolders};
+use moai_lsp::session::{DiskChange, DocumentRequest, LspSession, ReportedProject, ServerFolders};
 
 pub(super) struct ServerActor {
     id: ActorId,
@@ -80,6 +80,24 @@ pub(super) struct ActorOutputs {
     pub(super) gauge: Arc<ActorGauge>,
     pub(super) reach: watch::Sender<ServerReach>,
     pub(super) notes: mpsc::UnboundedSender<ActorNote>,
+}
+
+/// What a session needs to know of the files before it starts.
+#[derive(Default)]
+struct StartFiles {
+    has_cargo_manifest: bool,
+    /// The modules outside the root that gopls reads without registering for their files.
+    outside_modules: BTreeSet<PathBuf>,
+    java_samples: Vec<PathBuf>,
+}
+
+/// What changed files mean for gopls.
+#[derive(Default)]
+struct GoChanges {
+    /// The modules outside the root, if a manifest changed.
+    outside_modules: Option<BTreeSet<PathBuf>>,
+    /// Go files whose generated code depends on a changed C file.
+    cgo_files: Vec<PathBuf>,
 }
 
 struct RunningServer {
@@ -142,10 +160,10 @@ impl ServerActor {
                     None => break,
                 },
                 request = self.requests.recv() => match request {
-                    Some(request) => self.handle_request(request),
+                    Some(request) => self.handle_request(request).await,
                     None => break,
                 },
-                slot = receive_slot(self.pending_slot.as_mut()) => self.on_slot(slot),
+                slot = receive_slot(self.pending_slot.as_mut()) => self.on_slot(slot).await,
                 event = next_process_event(self.running.as_mut()) => match event {
                     ProcessEvent::Message(message) => self.on_message(message),
                     ProcessEvent::StderrLine(line) => self.log.push_line("stderr", &line),
@@ -217,11 +235,10 @@ impl ServerActor {
         }
     }
 
-    fn handle_request(&mut self, request: ActorRequest) {
+    async fn handle_request(&mut self, request: ActorRequest) {
         match request {
             ActorRequest::FilesChanged { changes, present } => {
-                let modules = is_go_manifest_changed(&changes).then(|| self.outside_modules());
-                let is_gopls = self.choice.spec.diagnostics == DiagnosticsMethod::Gopls;
+                let go_changes = self.read_go_changes(&changes).await;
                 let root = self.context.root.clone();
                 let checking = CheckingConfig::of_server(&self.choice);
                 if let Some(running) = &mut self.running {
@@ -231,15 +248,15 @@ impl ServerActor {
                     };
                     let is_overlooked =
                         checking.is_some_and(|checking| checking.overlooks(&changes, has_text));
-                    if let Some(modules) = modules {
+                    if let Some(modules) = go_changes.outside_modules {
                         running.session.set_dependencies(modules);
                     }
                     running.session.files_changed(&changes, &present);
                     if is_overlooked {
                         running.session.reload_configuration();
                     }
-                    if is_gopls {
-                        running.session.regenerate_cgo(&changed_cgo_files(&changes));
+                    if !go_changes.cgo_files.is_empty() {
+                        running.session.regenerate_cgo(&go_changes.cgo_files);
                     }
                 }
                 // Queued requests hold texts from before the change, so the change is queued behind
@@ -326,16 +343,17 @@ impl ServerActor {
     }
 
     /// A slot was granted: starts the process.
-    fn on_slot(&mut self, slot: Option<ServerSlot>) {
+    async fn on_slot(&mut self, slot: Option<ServerSlot>) {
         self.pending_slot = None;
         let Some(slot) = slot else { return self.refuse_queued(&stopped_gap()) };
-        if let Err(gap) = self.start(slot) {
+        if let Err(gap) = self.start(slot).await {
             self.refuse_queued(&gap);
             self.breaker.record_crash(gap, Instant::now());
         }
     }
 
-    fn start(&mut self, slot: ServerSlot) -> Result<(), Gap> {
+    async fn start(&mut self, slot: ServerSlot) -> Result<(), Gap> {
+        let files = self.read_start_files().await?;
         let ResolvedServer { id, spec, program, settings, workspace, .. } = &self.choice;
         let root = &self.context.root;
         let env = self.process_env();
@@ -347,15 +365,13 @@ impl ServerActor {
         tracing::info!(server = id, root = %root.display(), pid = process.id(), "started");
         self.log.push_line("engine", "started");
         self.starts += 1;
-        let has_cargo_manifest = workspace.join("Cargo.toml").is_file();
-        let (root, workspace) = (root.clone(), workspace.clone());
-        let dependencies = self.outside_modules();
-        let java_samples = match spec.diagnostics {
-            DiagnosticsMethod::Jdtls => java_samples(&workspace, spec),
-            _ => Vec::new(),
+        let place = ServerFolders {
+            root: root.clone(),
+            workspace: workspace.clone(),
+            has_cargo_manifest: files.has_cargo_manifest,
+            dependencies: files.outside_modules,
+            java_samples: files.java_samples,
         };
-        let place =
-            ServerFolders { root, workspace, has_cargo_manifest, dependencies, java_samples };
         let session = LspSession::start(id, spec, settings.clone(), place, std::process::id());
         let started = Instant::now();
         self.running = Some(RunningServer {
@@ -373,12 +389,44 @@ impl ServerActor {
         Ok(())
     }
 
-    /// The modules outside the root that gopls reads without registering for their files.
-    fn outside_modules(&self) -> BTreeSet<PathBuf> {
+    /// What the session needs to know of the files before it starts. The gap is an internal error.
+    async fn read_start_files(&self) -> Result<StartFiles, Gap> {
+        let (choice, root, env) =
+            (self.choice.clone(), self.context.root.clone(), self.process_env());
+        let read = tokio::task::spawn_blocking(move || {
+            let ResolvedServer { spec, workspace, .. } = &choice;
+            let has_cargo_manifest = workspace.join("Cargo.toml").is_file();
+            let mut files = StartFiles { has_cargo_manifest, ..StartFiles::default() };
+            match spec.diagnostics {
+                DiagnosticsMethod::Gopls => {
+                    files.outside_modules = outside_modules(&env, workspace, &root);
+                }
+                DiagnosticsMethod::Jdtls => files.java_samples = java_samples(workspace, spec),
+                _ => {}
+            }
+            files
+        });
+        read.await.map_err(|_| Gap::new(Cause::Crashed, "internal error; see the daemon's log"))
+    }
+
+    /// What changed files mean for gopls; nothing for other servers.
+    async fn read_go_changes(&self, changes: &Arc<[(PathBuf, DiskChange)]>) -> GoChanges {
         if self.choice.spec.diagnostics != DiagnosticsMethod::Gopls {
-            return BTreeSet::new();
+            return GoChanges::default();
         }
-        outside_modules(&self.process_env(), &self.choice.workspace, &self.context.root)
+        let changes = Arc::clone(changes);
+        let (workspace, root, env) =
+            (self.choice.workspace.clone(), self.context.root.clone(), self.process_env());
+        let read = tokio::task::spawn_blocking(move || {
+            let is_manifest_changed = is_go_manifest_changed(&changes);
+            let modules = is_manifest_changed.then(|| outside_modules(&env, &workspace, &root));
+            GoChanges { outside_modules: modules, cgo_files: changed_cgo_files(&changes) }
+        });
+        read.await.unwrap_or_else(|_| {
+            // After a panic the changes are unknown to the session; a new one reads the files.
+            self.gauge.is_outdated.store(true, Ordering::Relaxed);
+            GoChanges::default()
+        })
     }
 
     fn process_env(&self) -> BTreeMap<String, String> {
