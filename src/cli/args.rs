@@ -144,7 +144,7 @@ pub(super) struct InitArgs {
     /// The client; Claude Code with the plugin does not need this
     #[arg(long, value_enum)]
     pub(super) host: HostArg,
-    /// For all projects of the user instead of this one
+    /// Register for all your projects instead of this one
     #[arg(long)]
     pub(super) user: bool,
     /// Remove moai-ralph's entries; keep everything else
@@ -177,7 +177,7 @@ pub(super) struct TrustArgs {
     /// Stop trusting the project
     #[arg(long, conflicts_with = "show")]
     pub(super) revoke: bool,
-    /// Only show what a trusted project runs
+    /// Show what the project would run, without changing anything
     #[arg(long)]
     pub(super) show: bool,
 }
@@ -192,7 +192,7 @@ pub(super) struct CheckArgs {
     /// Output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub(super) format: OutputFormat,
-    /// Lowest severity that makes the verdict dirty and fails (never: errors do not fail)
+    /// Lowest severity that fails the command; with `never`, findings do not fail it
     #[arg(long, value_enum, default_value_t = FailOn::Error)]
     pub(super) fail_on: FailOn,
     /// Exit with 0 instead of 4 when something could not be measured

@@ -66,7 +66,7 @@ fn words(change: RegistrationChange) -> &'static str {
     match change {
         RegistrationChange::Written => "written",
         RegistrationChange::Removed => "deleted",
-        RegistrationChange::Restored => "without hooks of moai-ralph",
+        RegistrationChange::Restored => "moai-ralph's hooks removed",
         RegistrationChange::Unchanged => "unchanged",
     }
 }

@@ -131,7 +131,7 @@ impl DaemonServer {
                     let is_busy = self.engine.job_count() > 0
                         || self.connections.available_permits() < CONNECTIONS_MAX;
                     if !listening.is_in_place() {
-                        tracing::warn!("the socket is gone or another's");
+                        tracing::warn!("the socket was removed or replaced");
                         return;
                     }
                     if is_busy {
@@ -203,7 +203,7 @@ impl DaemonServer {
         tracing::info!(request = name, elapsed_ms, code = outcome.reply.code, "answered");
         let reply = outcome.reply.clone();
         if write_reply(&mut stream, &daemon_reply(reply, false)).await.is_err() {
-            tracing::info!(request = name, "nobody read the answer");
+            tracing::info!(request = name, "the caller disconnected before the reply");
             self.engine.requeue_undelivered(outcome);
             return;
         }

@@ -16,7 +16,7 @@ pub(in crate::cli) struct GuardArgs {
     /// Output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub(in crate::cli) format: OutputFormat,
-    /// Lowest severity that makes the verdict dirty and fails (never: errors do not fail)
+    /// Lowest severity that fails the command; with `never`, findings do not fail it
     #[arg(long, value_enum, default_value_t = FailOn::Error)]
     pub(in crate::cli) fail_on: FailOn,
     /// Exit with 0 instead of 4 when something could not be measured

@@ -45,7 +45,7 @@ pub(in crate::cli) struct ScanArgs {
     /// Output format
     #[arg(long, value_enum, default_value_t = ScanOutputFormat::Text)]
     pub(in crate::cli) format: ScanOutputFormat,
-    /// Lowest severity that makes the verdict dirty and fails (never: errors do not fail)
+    /// Lowest severity that fails the command; with `never`, findings do not fail it
     #[arg(long, value_enum, default_value_t = FailOn::Error)]
     pub(in crate::cli) fail_on: FailOn,
     /// File of known findings, which do not make the verdict dirty

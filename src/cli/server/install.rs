@@ -69,7 +69,7 @@ fn installed_text(servers: &[(&str, InstallOutcome)], as_json: bool) -> String {
     }
     parts
         .map(|(id, place, state)| {
-            let verb = if state == "installed" { "installed" } else { "already there," };
+            let verb = if state == "installed" { "installed" } else { "already installed:" };
             let program = place.program.as_deref();
             let program = program.map(|it| format!("\n  {}", it.display())).unwrap_or_default();
             format!("{id}: {verb} {}{program}\n", place.packages)

@@ -65,7 +65,7 @@ pub(super) fn package_report(root: &Path, exam: &Exam, base: Option<&str>) -> Pa
     }
     if !changed.is_empty() {
         let detail = format!(
-            "{} of installed packages changed since the loop started, and no installer wrote it",
+            "files of installed packages changed since the loop started, but not by an installer: {}",
             some_of(&changed)
         );
         return unmeasured(detail);

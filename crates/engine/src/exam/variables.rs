@@ -64,7 +64,7 @@ pub(crate) fn is_of_sensors(difference: &ExamDifference) -> bool {
 /// other variables than a hook; the loop ends as unverified instead.
 pub(super) fn unmeasured(difference: &ExamDifference) -> SensorReading {
     let name = &difference.path;
-    let detail = format!("{name} in the hook's environment is not as when the loop began");
+    let detail = format!("{name} in the hook's environment has changed since the loop started");
     let gap = Gap::new(Cause::Skipped, detail);
     SensorReading::unmeasured("environment", SensorKind::Guard, gap)
 }
