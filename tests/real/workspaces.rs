@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use crate::servers::project_of;
-use crate::support::write_file;
+use crate::support::{SESSION, write_file};
 
 const DECLARATION: &str = "packages/core/dist/index.d.ts";
 const NUMBER: &str = "export declare const half: number;\n";
@@ -213,4 +213,51 @@ fn vtsls_follows_installations() {
 #[test]
 fn typescript_7_follows_installations() {
     follows_installations("typescript-native");
+}
+
+#[test]
+fn importers_of_a_package_that_was_not_built_again_are_unmeasured() {
+    let sandbox = project_of("typescript", "typescript-language-server");
+    sandbox.write(".gitignore", "dist\nnode_modules\n");
+    let options =
+        "{\"compilerOptions\": {\"strict\": true, \"module\": \"nodenext\", \"noEmit\": true}}\n";
+    for package in ["core", "app"] {
+        sandbox.write(&format!("packages/{package}/tsconfig.json"), options);
+    }
+    let core =
+        "{\"name\": \"@acme/kernel\", \"type\": \"module\", \"types\": \"dist/index.d.ts\"}\n";
+    sandbox.write("packages/core/package.json", core);
+    let source = "export function half(value: number): number {\n  return value / 2;\n}\n";
+    sandbox.write("packages/core/src/index.ts", source);
+    sandbox.write("packages/app/package.json", "{\"name\": \"app\", \"type\": \"module\"}\n");
+    let app = "import { half } from \"@acme/kernel\";\nexport const total: number = half(1);\n";
+    sandbox.write("packages/app/src/app.ts", app);
+    fs::create_dir_all(sandbox.path("node_modules/@acme")).expect("the folder is ours");
+    symlink("../../packages/core", sandbox.path("node_modules/@acme/kernel")).expect("it is ours");
+    sandbox.commit();
+    let declaration = "export declare function half(value: number): number;\n";
+    sandbox.write("packages/core/dist/index.d.ts", declaration);
+    let ended = |text: &str, is_built: bool| {
+        let start = ["loop", "start", "--session", SESSION, "--until", "diagnostics"];
+        let output = sandbox.run(&[&start[..], &["--prompt", "change it"]].concat());
+        assert_eq!(output.code, 0, "{output:#?}");
+        sandbox.tool_write("packages/core/src/index.ts", text);
+        if is_built {
+            sandbox.write("packages/core/dist/index.d.ts", declaration);
+        }
+        sandbox.hook("stop", &sandbox.payload("Stop"));
+        sandbox.run(&["loop", "status", "--json"]).json()
+    };
+    let unused = format!(
+        "{source}export function twice(value: number): number {{\n  return 2 * value;\n}}\n"
+    );
+    let unnoticed = ended(&unused, false);
+    assert_eq!(unnoticed["status"], "completed", "nothing uses it: {unnoticed:#}");
+    let changed = source.replace("value: number)", "value: string)").replace("value /", "+value /");
+    let unmeasured = ended(&changed, false);
+    assert_eq!(unmeasured["status"], "completed_unverified", "{unmeasured:#}");
+    let reason = "packages/core/dist/index.d.ts (built before packages/core/src/index.ts changed";
+    assert!(unmeasured.to_string().contains(reason), "{unmeasured:#}");
+    let body = source.replace("value / 2", "value * 0.5");
+    assert_eq!(ended(&body, true)["status"], "completed");
 }

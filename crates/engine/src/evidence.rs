@@ -25,6 +25,7 @@ mod run_as_code;
 pub(crate) mod settled_measurement;
 pub(crate) mod slow_files;
 pub(crate) mod snapshot_measurement;
+mod stale_builds;
 pub(crate) mod unshown_files;
 pub(crate) mod verified_results;
 pub(crate) mod work_base;

@@ -10,3 +10,5 @@ pub const COARSE_TIME_NS_MAX: i128 = 2_000_000_000;
 pub const FILE_WRITE_MS_MAX: u64 = 1_000;
 /// Largest file that polls on such a file system hash, in bytes.
 pub const COARSE_HASHED_BYTES_MAX: u64 = 4_000_000;
+/// Files of a built package whose times are read.
+pub const BUILT_FILES_MAX: usize = 20_000;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use crate::evidence::stale_builds::stale_builds;
 use crate::evidence::work_base::{BaseText, WorkBase};
 use crate::ledger::AffectedFiles;
 use crate::project::Project;
@@ -90,6 +91,7 @@ impl AffectedScope {
             dependents.iter().chain(measured).chain(change.outputs).collect();
         importers.retain(|path| !known.contains(path));
         let mut skipped = Vec::from_iter(left_out);
+        skipped.extend(stale_builds(project, change.all, &affected.touched));
         let mut skipped_indirect = None;
         if found.is_cut || affected.is_cut {
             skipped.push(left_out_files("too many of them mention the changed symbols".to_owned()));

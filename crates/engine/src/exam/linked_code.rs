@@ -129,7 +129,10 @@ fn is_code_file(file: &Path, catalogue: &Catalogue) -> bool {
 }
 
 fn unmeasured(what: &str) -> SensorReading {
-    reading(Gap::new(Cause::Skipped, format!("{what} outside the project, where the loop cannot check it")))
+    reading(Gap::new(
+        Cause::Skipped,
+        format!("{what} outside the project, where the loop cannot check it"),
+    ))
 }
 
 /// The reading of a Stop that knows nothing about such files.

@@ -186,6 +186,12 @@ fn parameters_and_used_words_of_a_new_function_concern_no_other_file() {
     assert!(!touched.concerns_finding(&finding("b.py", 0, "x"), text));
     assert!(!touched.concerns_finding(&finding("b.py", 1, "x"), text));
     assert!(touched.concerns_finding(&finding("b.py", 2, "x"), text));
+    let before = "export function half(value: number) {\n  return value / 2;\n}\n";
+    let after =
+        format!("{before}export function twice(value: number) {{\n  return 2 * value;\n}}\n");
+    let added = TouchedSymbols::visible_elsewhere(&path("a.ts"), Some(before), Some(&after));
+    assert!(!added.may_change_meaning_of("const x = half(value);\n"));
+    assert!(added.may_change_meaning_of("const x = twice(1);\n"));
     // Another edit removed the name.
     touched.extend(TouchedSymbols::from_edit(&path("c.py"), Some("value = 1\n"), Some("")));
     assert!(touched.concerns_finding(&finding("b.py", 0, "x"), text));

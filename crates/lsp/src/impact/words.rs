@@ -254,7 +254,8 @@ impl<'t> CodeWords<'t> {
         at > 0
             && self.text_before(at).trim_matches([' ', '*', '&', '>']).is_empty()
             && !before.contains(['(', ')', '[', '{', '}', '.', '=', '"', '\'', '!', '?'])
-            && !BEFORE_CALLS.contains(self.word(at - 1))
+            && ![self.word(0), self.word(at - 1)].iter().any(|word| BEFORE_CALLS.contains(word))
+            && !self.word(at - 1).starts_with(|c: char| c.is_ascii_digit())
     }
 
     fn opens_block(&self) -> bool {
