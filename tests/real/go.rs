@@ -347,3 +347,24 @@ fn files_for_another_system_are_unmeasured_when_they_use_what_changed() {
     });
     assert_eq!(status, "completed_unverified");
 }
+
+#[test]
+fn c_that_cgo_reads_holds_the_stop_wherever_it_is() {
+    let sandbox = go();
+    let preamble = "package lib\n\n/*\n#include \"area.h\"\nstatic int twice(int x) { return 2 * x; }\n*/\nimport \"C\"\n\nfunc Made() int { return int(C.twice(C.int(C.area(2)))) }\n";
+    sandbox.write("lib/lib.go", preamble);
+    sandbox.write("lib/area.h", "int area(int side);\n");
+    sandbox
+        .write("lib/area.c", "#include \"area.h\"\nint area(int side) { return side * side; }\n");
+    sandbox.commit();
+    let renamed = preamble.replace("int twice", "int thrice");
+    let called = renamed.replace("C.twice", "C.thrice");
+    for (name, text, expected) in [
+        ("lib/lib.go", renamed.as_str(), "running"),
+        ("lib/lib.go", called.as_str(), "completed"),
+        ("lib/area.h", "int surface(int side);\n", "running"),
+    ] {
+        assert_eq!(stopped(&sandbox, || drop(sandbox.tool_write(name, text))), expected, "{name}");
+        sandbox.run(&["loop", "cancel"]);
+    }
+}

@@ -13,7 +13,7 @@ mod typescript;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use self::compiled::{
-    GoReplacement, go_module_name, go_replacements, go_work_modules, imports_c,
+    GoReplacement, cgo_preamble, go_module_name, go_replacements, go_work_modules, imports_c,
     is_kept_out_by_itself,
 };
 pub use self::java_types::java_types;

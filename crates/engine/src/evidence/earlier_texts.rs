@@ -20,6 +20,7 @@ use moai_base::verdict::{Cause, Gap};
 use moai_host::files::{self, Snapshot};
 use moai_host::servers::resolve::ResolvedServer;
 use moai_host::servers::{ServerIdentity, ServerSelection};
+use moai_lsp::faults::cgo_preamble;
 use moai_lsp::registry::OverlaySupport;
 use moai_lsp::session::{DiskChange, MeasureLane};
 
@@ -345,6 +346,9 @@ fn obstacle(
         OverlaySupport::Project if overlays.iter().any(|text| is_repackaged(project, text)) => {
             "a file belonged to another package then"
         }
+        OverlaySupport::Project if overlays.iter().any(|text| has_other_c(project, text)) => {
+            "C in a comment changed since"
+        }
         _ => return None,
     };
     Some(Gap::new(Cause::NoBaseline, detail))
@@ -357,10 +361,21 @@ fn is_repackaged(project: &Project, earlier: &Snapshot) -> bool {
         text.lines().find(|line| line.starts_with("package ")).map(|line| line.trim().to_owned())
     };
     let before = clause(&earlier.text);
-    before.is_some() && {
-        let now = files::read_snapshot(&project.root, &earlier.path.under(&project.root));
-        before != now.ok().and_then(|now| clause(&now.text))
+    before.is_some() && before != present_text(project, earlier).and_then(|now| clause(&now))
+}
+
+/// True if the C in a Go file's comment has changed since the earlier text: gopls goes on using what cgo made of it.
+fn has_other_c(project: &Project, earlier: &Snapshot) -> bool {
+    let is_go = earlier.path.extension().is_some_and(|extension| extension == "go");
+    is_go && {
+        let now = present_text(project, earlier).unwrap_or_default();
+        cgo_preamble(&earlier.text) != cgo_preamble(&now)
     }
+}
+
+fn present_text(project: &Project, earlier: &Snapshot) -> Option<Arc<str>> {
+    let now = files::read_snapshot(&project.root, &earlier.path.under(&project.root));
+    now.ok().map(|now| now.text)
 }
 
 /// True if the server reads its configuration from a file.

@@ -183,9 +183,9 @@ impl StalePackage {
         let (mut is_imported, mut is_mentioned) = (false, false);
         for (path, source) in &found.files {
             let is_own = path.is_in(&self.folder);
-            let is_importer = !is_own && source.imports && !self.is_mapped(root, path);
-            is_imported |= is_importer;
-            is_mentioned |= source.mentions && (is_own || is_importer);
+            let reads_build = !is_own && source.imports && !self.is_mapped(root, path);
+            is_imported |= reads_build;
+            is_mentioned |= source.mentions && (is_own || reads_build);
         }
         found.is_truncated || (is_imported && is_mentioned)
     }

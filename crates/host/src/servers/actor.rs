@@ -415,12 +415,16 @@ impl ServerActor {
             return GoChanges::default();
         }
         let changes = Arc::clone(changes);
+        let c_extensions = self.choice.spec.data_extensions.clone();
         let (workspace, root, env) =
             (self.choice.workspace.clone(), self.context.root.clone(), self.process_env());
         let read = tokio::task::spawn_blocking(move || {
             let is_manifest_changed = is_go_manifest_changed(&changes);
             let modules = is_manifest_changed.then(|| outside_modules(&env, &workspace, &root));
-            GoChanges { outside_modules: modules, cgo_files: changed_cgo_files(&changes) }
+            GoChanges {
+                outside_modules: modules,
+                cgo_files: changed_cgo_files(&changes, &c_extensions),
+            }
         });
         read.await.unwrap_or_else(|_| {
             // After a panic the changes are unknown to the session; a new one reads the files.

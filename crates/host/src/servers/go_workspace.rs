@@ -88,24 +88,28 @@ pub(super) fn is_go_manifest_changed(changes: &[(PathBuf, DiskChange)]) -> bool 
     changes.iter().any(|(file, _)| file.ends_with("go.mod") || file.ends_with("go.work"))
 }
 
-/// Extensions of the files next to a package's Go files that cgo reads (`go help packages`, and `go/build`).
-const C_EXTENSIONS: [&str; 9] = ["h", "hh", "hpp", "hxx", "c", "cc", "cpp", "cxx", "m"];
-
-/// The cgo files of the packages whose C sources changed. Like the go command, it takes only files in the
-/// package's own folder for its sources (<https://pkg.go.dev/cmd/cgo>).
-pub(super) fn changed_cgo_files(changes: &[(PathBuf, DiskChange)]) -> Vec<PathBuf> {
+/// The cgo files that changed, because their comments hold C, and those of the packages whose C sources did. Like the go command, it takes only files in the
+/// package's own folder for its sources (<https://pkg.go.dev/cmd/cgo>). `c_extensions` are those of C sources.
+pub(super) fn changed_cgo_files(
+    changes: &[(PathBuf, DiskChange)],
+    c_extensions: &[String],
+) -> Vec<PathBuf> {
     let is_c = |file: &Path| {
-        file.extension().and_then(OsStr::to_str).is_some_and(|it| C_EXTENSIONS.contains(&it))
+        let extension = file.extension().and_then(OsStr::to_str);
+        extension.is_some_and(|extension| c_extensions.iter().any(|it| it == extension))
     };
     let c_files = changes.iter().map(|(file, _)| file).filter(|file| is_c(file));
     let folders: BTreeSet<&Path> = c_files.filter_map(|file| file.parent()).collect();
     let entries = folders.into_iter().filter_map(|folder| folder.read_dir().ok());
-    let files = entries.flatten().flatten().map(|entry| entry.path());
-    let go_files = files.filter(|file| file.extension().is_some_and(|it| it == "go"));
+    let next_to_c = entries.flatten().flatten().map(|entry| entry.path());
+    let changed = changes.iter().map(|(file, _)| file.clone());
+    let mut files: BTreeSet<PathBuf> = next_to_c.chain(changed).collect();
+    files.retain(|file| {
+        file.extension().is_some_and(|it| it == "go")
+            && read_bounded_text(file).is_some_and(|text| faults::imports_c(&text))
+    });
     // All of them, because build constraints may leave out some.
-    go_files
-        .filter(|file| read_bounded_text(file).is_some_and(|text| faults::imports_c(&text)))
-        .collect()
+    files.into_iter().collect()
 }
 
 /// The value of `GOWORK`, else the nearest `go.work` of the folder and those above.

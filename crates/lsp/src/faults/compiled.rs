@@ -113,11 +113,21 @@ pub fn go_module_name(text: &str) -> Option<&str> {
 /// True if a Go file uses cgo: it imports the package "C".
 #[must_use]
 pub fn imports_c(text: &str) -> bool {
-    text.lines().any(|line| {
-        let line = line.split("//").next().unwrap_or_default().trim();
-        let imported = line.strip_prefix("import").unwrap_or(line);
-        imported.trim_matches([' ', '\t', '(', ')', ';']) == "\"C\""
-    })
+    text.lines().any(is_import_of_c)
+}
+
+/// The part of a Go file that holds C: the lines before its import of the package "C"; empty without it.
+#[must_use]
+pub fn cgo_preamble(text: &str) -> Vec<&str> {
+    let lines: Vec<&str> = text.lines().collect();
+    let end = lines.iter().position(|line| is_import_of_c(line)).unwrap_or_default();
+    lines[..end].to_vec()
+}
+
+fn is_import_of_c(line: &str) -> bool {
+    let line = line.split("//").next().unwrap_or_default().trim();
+    let imported = line.strip_prefix("import").unwrap_or(line);
+    imported.trim_matches([' ', '\t', '(', ')', ';']) == "\"C\""
 }
 
 /// The entries of a directive: after it on the line, or in a block of lines.

@@ -87,8 +87,8 @@ impl LspSession {
         }
     }
 
-    /// Makes gopls load the packages of these Go files again. It does so by itself only when their Go files change,
-    /// not when the C sources do that cgo reads (gopls 0.11).
+    /// Makes gopls load the packages of these Go files again. It does so by itself only when their imports change, not
+    /// when the C does that cgo reads, in files or in comments (gopls 0.11).
     pub fn regenerate_cgo(&mut self, files: &[PathBuf]) {
         if self.phase != SessionPhase::Ready {
             return;
