@@ -23,11 +23,11 @@ struct Past {
     older_at: &'static str,
 }
 
-fn stop(sandbox: &Sandbox) -> Value {
+pub(crate) fn stop(sandbox: &Sandbox) -> Value {
     sandbox.hook("stop", &sandbox.payload("Stop")).json()
 }
 
-fn start(sandbox: &Sandbox) {
+pub(crate) fn start(sandbox: &Sandbox) {
     let output = sandbox.run(&[
         "loop",
         "start",
@@ -42,7 +42,7 @@ fn start(sandbox: &Sandbox) {
 }
 
 /// Waits until the project is measured as it was when the loop began.
-fn await_measured_base(sandbox: &Sandbox) {
+pub(crate) fn await_measured_base(sandbox: &Sandbox) {
     let log = || std::fs::read_to_string(sandbox.base().join("state/log/daemon.log"));
     let measured = eventually(PATIENCE, || {
         log().is_ok_and(|log| log.contains("measured the base of a loop")).then_some(())

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::older;
 use crate::servers::{findings, project, project_of, report, sensor};
 use crate::support::{Sandbox, finish, write_file};
 
@@ -262,4 +263,23 @@ fn shells_with_links_of_their_own_to_one_node_share_a_server() {
     // Started again by a caller of today, with the PATH of the first shell.
     assert_eq!(sandbox.run(&["server", "restart", "pyright"]).code, 0);
     report(&sandbox.run(&["check", "--all", "--json"]), 1);
+}
+
+#[test]
+fn a_package_that_the_work_removes_breaks_its_users() {
+    let mut sandbox = project_of("python", "pyright");
+    let environment = virtual_environment(&sandbox, "environment");
+    let package = site_packages(&environment).join("thing.py");
+    write_file(&package, "SIZE: int = 3\n");
+    sandbox.write("app.py", "import thing\n\nsize: int = thing.SIZE\n");
+    sandbox.write("other.py", "number = 1\n");
+    sandbox.set("VIRTUAL_ENV", environment.as_os_str());
+    sandbox.commit();
+    older::start(&sandbox);
+    older::await_measured_base(&sandbox);
+    fs::remove_file(&package).expect("the file is ours");
+    sandbox.tool_write("other.py", "number = 2\n");
+    let held = older::stop(&sandbox);
+    let reason = held["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains("app.py:1:8 pyright(reportMissingImports)"), "{held:#}");
 }

@@ -231,6 +231,7 @@ async fn base_findings(
         {
             let snapshot = Snapshot::of_text(file.base_path.clone(), Arc::clone(text));
             if !touched.contains(&result.sensor)
+                && !has_other_server(engine, comparison, result, file.base_path)
                 && let Some(base_result) = result.base_result()
             {
                 // No file that this server reads has changed, so its base result is the same.
@@ -242,6 +243,9 @@ async fn base_findings(
                     finding.path = result.path.clone();
                 }
                 base_findings = KnownFindings::Measured(base_result);
+            } else if has_other_server(engine, comparison, result, file.base_path) {
+                let reason = "the server's packages, programs or settings changed since";
+                base_findings = KnownFindings::Unmeasured(Gap::new(Cause::NoBaseline, reason));
             } else if file.is_renamed() {
                 let gap = Gap::new(Cause::NoBaseline, "the file was renamed");
                 base_findings = KnownFindings::Unmeasured(gap);
@@ -331,8 +335,23 @@ fn cached_base_result(
     result: &SensorResult,
     base: &Snapshot,
 ) -> Option<BaseResult> {
-    let file = BaseFile { path: base.path.clone(), hash: base.hash, server: result.server? };
-    engine.ledger().base_results.get(&comparison.base.id, &file)
+    let sensor = result.sensor.clone();
+    let file = BaseFile { path: base.path.clone(), hash: base.hash, sensor };
+    engine.ledger().base_results.get(&comparison.base.id, &file, result.server?)
+}
+
+/// True if the server's packages, programs or settings changed since the loop began: a measurement of the earlier
+/// text would not show the base.
+fn has_other_server(
+    engine: &Engine,
+    comparison: &BaseComparison,
+    result: &SensorResult,
+    base_path: &RelPath,
+) -> bool {
+    let (base, sensor) = (&comparison.base.id, &result.sensor);
+    result.server.is_some_and(|server| {
+        engine.ledger().base_results.has_other_server(base, base_path, sensor, server)
+    })
 }
 
 fn cache_base_result(
@@ -342,8 +361,9 @@ fn cache_base_result(
     base_result: BaseResult,
 ) {
     if let Some(server) = result.server {
-        let file = BaseFile { path: result.path.clone(), hash: result.hash, server };
-        engine.ledger().base_results.keep(&comparison.base.id, file, base_result);
+        let (path, sensor) = (result.path.clone(), result.sensor.clone());
+        let file = BaseFile { path, hash: result.hash, sensor };
+        engine.ledger().base_results.keep(&comparison.base.id, file, server, base_result);
     }
 }
 

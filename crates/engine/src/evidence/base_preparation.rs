@@ -11,7 +11,7 @@ use crate::engine::{Engine, run_blocking};
 use crate::evidence::base_results::{BaseFile, BaseResult};
 use crate::evidence::disk_poll;
 use crate::evidence::snapshot_measurement;
-use crate::evidence::snapshot_measurement::SensorResult;
+use crate::evidence::snapshot_measurement::{SensorResult, select_servers};
 use crate::evidence::unshown_files::changed_ignored;
 use crate::evidence::verified_results;
 use crate::evidence::work_base::{WorkBase, base_of_loop};
@@ -20,6 +20,7 @@ use crate::restore::checkpoints;
 use moai_base::limits::{BASE_FILES_AT_ONCE_MAX, BASE_FILES_MAX, BASE_TRIES_MAX};
 use moai_base::path::RelPath;
 use moai_host::files::{self, Snapshot};
+use moai_host::servers::ServerIdentity;
 use moai_loops::charter::Charter;
 use moai_lsp::session::MeasureLane;
 
@@ -49,6 +50,7 @@ pub(crate) fn prepare_base(engine: &Arc<Engine>, project: &Project, charter: Cha
 async fn measure_base(engine: &Arc<Engine>, project: &Project, base: &WorkBase) -> usize {
     let mut measured = 0;
     let Some(files) = source_files(project).await else { return measured };
+    note_servers(engine, project, base, &files).await;
     let mut epoch = disk_poll::sync_disk(engine, project).await.epoch;
     // The first change may precede this poll.
     if epoch.is_none() || !is_base(engine, project, base).await {
@@ -60,8 +62,8 @@ async fn measure_base(engine: &Arc<Engine>, project: &Project, base: &WorkBase) 
     }
     let files: Vec<RelPath> = files.into_iter().filter(|path| !known.contains_key(path)).collect();
     measured += known.len();
-    for (file, result) in known.into_values().flatten() {
-        engine.ledger().base_results.keep(&base.id, file, result);
+    for ProvenResult { file, server, result } in known.into_values().flatten() {
+        engine.ledger().base_results.keep(&base.id, file, server, result);
     }
     for chunk in files.chunks(BASE_FILES_AT_ONCE_MAX) {
         let mut is_kept = false;
@@ -91,13 +93,36 @@ async fn measure_base(engine: &Arc<Engine>, project: &Project, base: &WorkBase) 
     measured
 }
 
+/// Records which servers the files have, before the work can change installed packages.
+async fn note_servers(engine: &Arc<Engine>, project: &Project, base: &WorkBase, files: &[RelPath]) {
+    let (engine, project, files) = (Arc::clone(engine), project.clone(), files.to_vec());
+    let id = base.id.clone();
+    let noted = run_blocking(move || {
+        for path in files {
+            for choice in select_servers(&engine, &project, &path).into_iter().flatten() {
+                let mut ledger = engine.ledger();
+                ledger.base_results.note_server(&id, &path, &choice.id, choice.identity);
+            }
+        }
+    });
+    // After a panic later results count as the base's, as if nothing had changed.
+    noted.await.unwrap_or_default();
+}
+
+/// A result that holds for the base state.
+struct ProvenResult {
+    file: BaseFile,
+    server: ServerIdentity,
+    result: BaseResult,
+}
+
 /// The results of files that all of their servers have measured since the last change: the first edit may
 /// come before anything is measured again. Empty after a panic.
 async fn proven_results(
     engine: &Arc<Engine>,
     project: &Project,
     files: &[RelPath],
-) -> HashMap<RelPath, Vec<(BaseFile, BaseResult)>> {
+) -> HashMap<RelPath, Vec<ProvenResult>> {
     let (engine, project, files) = (Arc::clone(engine), project.clone(), files.to_vec());
     let found = run_blocking(move || {
         let mut results = HashMap::new();
@@ -110,10 +135,11 @@ async fn proven_results(
             let (mut ledger, hash) = (engine.ledger(), snapshot.hash);
             let root = ledger.root(&project.root);
             let mut proven = Vec::new();
-            for known in root.proven_findings(&file, hash) {
+            for (sensor, known) in root.proven_findings(&file, hash) {
                 if let Some(server) = known.server {
                     let result = BaseResult { findings: known.findings.clone(), has_fault: false };
-                    proven.push((BaseFile { path: path.clone(), hash, server }, result));
+                    let file = BaseFile { path: path.clone(), hash, sensor: sensor.to_owned() };
+                    proven.push(ProvenResult { file, server, result });
                 }
             }
             if !proven.is_empty() && proven.len() == file.servers.len() {
@@ -140,8 +166,8 @@ async fn measure_files(
 fn cache_results(engine: &Engine, base: &WorkBase, results: Vec<SensorResult>) {
     for result in results {
         if let (Some(server), Some(base_result)) = (result.server, result.base_result()) {
-            let file = BaseFile { path: result.path, hash: result.hash, server };
-            engine.ledger().base_results.keep(&base.id, file, base_result);
+            let file = BaseFile { path: result.path, hash: result.hash, sensor: result.sensor };
+            engine.ledger().base_results.keep(&base.id, file, server, base_result);
         }
     }
 }
@@ -177,7 +203,7 @@ async fn measure_file(engine: Arc<Engine>, project: Project, path: RelPath) -> V
         run_blocking(move || files::read_snapshot(&root, &path.under(&root)).ok()).await.flatten();
     let Some(snapshot): Option<Snapshot> = read else { return Vec::new() };
     let mut results = Vec::new();
-    for chosen in snapshot_measurement::select_servers(&engine, &project, &snapshot.path) {
+    for chosen in select_servers(&engine, &project, &snapshot.path) {
         let lane = MeasureLane::Batch;
         let result =
             snapshot_measurement::measure_snapshot(&engine, &project, &snapshot, chosen, lane)

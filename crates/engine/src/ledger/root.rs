@@ -130,13 +130,12 @@ impl RootLedger {
         epoch.is_some_and(|epoch| !self.disk.others_changed_since(path, epoch))
     }
 
-    /// What is proven as of the last poll about these bytes of a file, one entry per server of the file.
+    /// What is proven as of the last poll about these bytes of a file, by the id of each of its servers.
     pub(crate) fn proven_findings(
         &self,
         file: &SelectedFile,
         hash: ContentHash,
-    ) -> Vec<&VerifiedFindings> {
-        let last = self.verified.get(&file.path).into_iter().flat_map(BTreeMap::values).flatten();
+    ) -> BTreeMap<&str, &VerifiedFindings> {
         let is_proven = |last: &&VerifiedFindings| {
             last.hash == hash
                 && last.server.is_some_and(|server| file.servers.contains(&server))
@@ -144,7 +143,10 @@ impl RootLedger {
                     .epoch
                     .is_some_and(|epoch| !self.disk.others_changed_since(&file.path, epoch))
         };
-        last.filter(is_proven).collect()
+        let sensors = self.verified.get(&file.path).into_iter().flatten();
+        sensors
+            .filter_map(|(sensor, last)| Some((sensor.as_str(), last.iter().find(is_proven)?)))
+            .collect()
     }
 
     /// The observed latency of a server.

@@ -102,8 +102,8 @@ pub(super) fn changed_cgo_files(
     let folders: BTreeSet<&Path> = c_files.filter_map(|file| file.parent()).collect();
     let entries = folders.into_iter().filter_map(|folder| folder.read_dir().ok());
     let next_to_c = entries.flatten().flatten().map(|entry| entry.path());
-    let changed = changes.iter().map(|(file, _)| file.clone());
-    let mut files: BTreeSet<PathBuf> = next_to_c.chain(changed).collect();
+    let own = changes.iter().map(|(file, _)| file.clone());
+    let mut files: BTreeSet<PathBuf> = next_to_c.chain(own).collect();
     files.retain(|file| {
         file.extension().is_some_and(|it| it == "go")
             && read_bounded_text(file).is_some_and(|text| faults::imports_c(&text))

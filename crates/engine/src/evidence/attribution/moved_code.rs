@@ -168,14 +168,16 @@ impl MovedCode<'_> {
             };
             unscanned.push(before.clone());
             if source.present.is_none() {
-                let mut servers = HashSet::new();
-                for server in results.iter().filter_map(|result| result.server) {
-                    if !servers.insert(server) {
+                let mut sensors = HashSet::new();
+                for result in results {
+                    let Some(server) = result.server else { continue };
+                    if !sensors.insert(&result.sensor) {
                         continue;
                     }
-                    let file = BaseFile { path: before.path.clone(), hash: before.hash, server };
-                    let known =
-                        self.engine.ledger().base_results.get(&self.comparison.base.id, &file);
+                    let (path, sensor) = (before.path.clone(), result.sensor.clone());
+                    let file = BaseFile { path, hash: before.hash, sensor };
+                    let base = &self.comparison.base.id;
+                    let known = self.engine.ledger().base_results.get(base, &file, server);
                     add(known.unwrap_or_default().findings);
                 }
             }
