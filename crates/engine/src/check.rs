@@ -212,8 +212,9 @@ impl CheckFileSet {
         deleted: &[RelPath],
     ) {
         let base = WorkBase::head(project);
-        self.unshown.files.extend(changed_ignored(engine, project, &base));
+        let generated = changed_ignored(engine, project, &base);
         let change = SearchedChange {
+            generated: &generated,
             files: &self.files,
             deleted,
             all: changed,
@@ -222,6 +223,7 @@ impl CheckFileSet {
             has_servers,
         };
         let found = AffectedScope::find(project, Some(&base), &change, AffectedFiles::default());
+        self.unshown.files.extend(generated);
         self.skipped.extend(found.skipped);
         self.skipped.extend(found.skipped_indirect);
         self.indirect = found.indirect;

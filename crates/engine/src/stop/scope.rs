@@ -135,7 +135,11 @@ fn files_of_work(search: &StopScopeSearch, work: SessionWork, is_compared: bool)
     let deleted_since_base = deleted_since_base.into_iter().chain(unshown.files.iter().cloned());
     let deleted_programs: Vec<RelPath> =
         deleted_since_base.filter(|path| project.has_sensor(path)).collect();
+    let compared = search.base.as_ref().filter(|_| is_compared);
+    let generated = compared.map(|base| changed_ignored(&search.engine, project, base));
+    let generated = generated.unwrap_or_default();
     let change = SearchedChange {
+        generated: &generated,
         files: &scope.files,
         deleted: &deleted_programs,
         all: &scope.changed,
@@ -158,9 +162,13 @@ fn files_of_work(search: &StopScopeSearch, work: SessionWork, is_compared: bool)
     scope.files.extend(unchanged.iter().cloned());
     scope.dependents = UntouchedDependents { files: unchanged, affected: found.affected };
     let configuration = std::mem::take(&mut scope.configuration);
-    scope.comparison = search.base.clone().filter(|_| is_compared).map(|base| {
-        unshown.files.extend(changed_ignored(&search.engine, project, &base));
-        BaseComparison { base, deleted, configuration, unshown, includes_changed: true }
+    unshown.files.extend(generated);
+    scope.comparison = compared.cloned().map(|base| BaseComparison {
+        base,
+        deleted,
+        configuration,
+        unshown,
+        includes_changed: true,
     });
     scope.bound();
     if work.is_written_cut {
