@@ -18,7 +18,7 @@ use packages::PackageNames;
 use words::{
     DeclaredName, concerns_all_importers, declared_names, declares_type, is_distinctive,
     is_import_keyword, is_short_name, is_symbol_name, may_declare_for_others, names_of_code,
-    word_ranges, words_of,
+    word_ranges, words_of, words_outside_strings,
 };
 pub use words::{is_declaration_file, is_typescript_module};
 
@@ -213,7 +213,9 @@ impl TouchedSymbols {
                 || has_path_part(line, module)
                 || has_path_part(&finding.message, module)
         };
-        words_of(&finding.message).chain(words_of(line)).any(|word| self.touches(word))
+        words_of(&finding.message).any(|word| self.touches(word))
+            || words_of(line).any(|word| self.changes_meaning(word))
+            || words_outside_strings(line).any(|word| self.short_names.contains(word))
             || (self.concerns_importers && self.modules.iter().any(names_module))
     }
 }

@@ -112,7 +112,7 @@ pub(crate) async fn attribute_findings(
         files.insert(snapshot.path.clone(), file);
     }
     let ChangedSymbols { earlier, all: touched } =
-        ChangedSymbols::find(&files, &deleted_texts, &packages);
+        ChangedSymbols::find(project, &files, &deleted_texts, &packages);
     let known = base_findings(engine, project, comparison, &files, results, deadline).await;
     let mut rules = Vec::with_capacity(results.len());
     for (result, known) in results.iter_mut().zip(known) {
@@ -163,6 +163,7 @@ struct ChangedSymbols {
 
 impl ChangedSymbols {
     fn find(
+        project: &Project,
         files: &BTreeMap<RelPath, ComparedFile<'_>>,
         deleted: &BTreeMap<RelPath, BaseText>,
         packages: &PackageNames,
@@ -174,6 +175,10 @@ impl ChangedSymbols {
             earlier.extend(TouchedSymbols::from_move(file.base_path, &file.snapshot.path));
         }
         for (path, file) in files.iter().filter(|(_, file)| file.is_changed) {
+            // The keys of a configuration, such as `type`, are no names.
+            if project.is_configuration(path) {
+                continue;
+            }
             let (before, symbols) = match file.base {
                 BaseText::Text(before) => (Some(&**before), &mut earlier),
                 BaseText::Absent => (None, &mut created),

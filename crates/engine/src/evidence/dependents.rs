@@ -300,7 +300,9 @@ fn touched_symbols(
     let paths: BTreeSet<RelPath> = changed.iter().chain(deleted).cloned().collect();
     let packages = package_names(&project.root, paths.iter());
     let mut touched = TouchedSymbols::default();
-    for (path, before) in base.texts(&paths) {
+    // The keys of a configuration are no names; all files that it configures are measured.
+    let is_code = |path: &RelPath| !project.is_configuration(path);
+    for (path, before) in base.texts(&paths).into_iter().filter(|(path, _)| is_code(path)) {
         let now = files::read_snapshot(&project.root, &path.under(&project.root)).ok();
         let before = match &before {
             BaseText::Text(text) => Some(&**text),

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_c_file_belongs_to_the_cgo_package_of_its_folder() {
+    fn a_cgo_file_changes_with_its_comment_and_with_the_c_files_of_its_folder() {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path();
         write(root, "half/half.go", "package half\n\n// #include \"half.h\"\nimport \"C\"\n");
@@ -176,11 +176,12 @@ mod tests {
         write(root, "plain/plain.go", "package plain\n\nconst C = \"C\"\n");
         let files = |names: &[&str]| {
             let change = |name: &&str| (root.join(name), DiskChange::Changed);
-            changed_cgo_files(&names.iter().map(change).collect::<Vec<_>>())
+            changed_cgo_files(&names.iter().map(change).collect::<Vec<_>>(), &["h".to_owned()])
         };
         assert_eq!(files(&["half/half.h", "half/a.c"]), [root.join("half/half.go")]);
         assert_eq!(files(&["cut/cut.h"]), [root.join("cut/cut.go")]);
-        let others = ["half/half.go", "half/a.txt", "plain/a.h", "a.h", "gone/a.h"];
+        assert_eq!(files(&["half/half.go", "half/other.go"]), [root.join("half/half.go")]);
+        let others = ["half/a.txt", "plain/a.h", "a.h", "gone/a.h"];
         assert!(files(&others).is_empty());
     }
 

@@ -209,6 +209,14 @@ fn a_finding_is_concerned_when_its_message_or_line_names_a_touched_symbol() {
 }
 
 #[test]
+fn a_short_name_in_a_string_is_none() {
+    let touched = TouchedSymbols::from_edit(&path("a.ts"), Some(""), Some("export const s = 1;\n"));
+    let text = "const bad: number = \"s\";\nconst other: string = s;\n";
+    assert!(!touched.concerns_finding(&finding("b.ts", 0, "x"), text));
+    assert!(touched.concerns_finding(&finding("b.ts", 1, "x"), text));
+}
+
+#[test]
 fn short_names_are_sought_in_importers_if_they_are_declared_for_others() {
     let rows: [(&str, &str, &str, &[&str]); 6] = [
         ("a.py", "def at(x):\n    return x\n", "def at(x, y):\n    return x\n", &["at"]),

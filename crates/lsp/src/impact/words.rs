@@ -18,6 +18,14 @@ pub(super) fn words_of(text: &str) -> impl Iterator<Item = &str> {
     word_ranges(text).map(|(start, end)| &text[start..end])
 }
 
+/// The words of a line that are not in a string.
+pub(super) fn words_outside_strings(line: &str) -> impl Iterator<Item = &str> {
+    let strings = string_ranges(line);
+    word_ranges(line)
+        .filter(move |(start, end)| !strings.iter().any(|(from, to)| from < start && end <= to))
+        .map(|(start, end)| &line[start..end])
+}
+
 /// The words of a text as byte ranges.
 pub(super) fn word_ranges(text: &str) -> impl Iterator<Item = (usize, usize)> + '_ {
     let bytes = text.as_bytes();
