@@ -39,12 +39,12 @@ fn code_that_disappears_behind_a_link_leaves_a_loop_unverified() {
         (
             "a file",
             |place| fs::remove_file(place.join("part/word.py")).expect("ours"),
-            "from src/part,",
+            "from src/part outside",
         ),
         (
             "a file at the top",
             |place| fs::remove_file(place.join("app.py")).expect("ours"),
-            "from src,",
+            "from src outside",
         ),
         ("the folder", |place| fs::remove_dir_all(place).expect("ours"), "src lost its target"),
         (
@@ -53,7 +53,7 @@ fn code_that_disappears_behind_a_link_leaves_a_loop_unverified() {
                 fs::remove_file(place.join("part/word.py")).expect("ours");
                 fs::remove_file(place.join("app.py")).expect("ours");
             },
-            "from src,",
+            "from src outside",
         ),
         ("data", |place| fs::remove_file(place.join("data/a.bin")).expect("ours"), ""),
     ];
