@@ -85,7 +85,10 @@ fn packages_that_no_installer_changed_leave_a_loop_unverified() {
         shell(&sandbox, || change(&sandbox));
         let (end, report) = ended(&sandbox);
         assert_eq!(end, "completed_unverified", "{named}");
-        assert!(report.contains(named) && report.contains("not by an installer"), "{named}: {report}");
+        assert!(
+            report.contains(named) && report.contains("not by an installer"),
+            "{named}: {report}"
+        );
     }
 }
 

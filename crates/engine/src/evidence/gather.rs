@@ -342,7 +342,7 @@ pub(crate) fn combine_results(
     threshold: Severity,
 ) -> Evidence {
     let mut readings: BTreeMap<(SensorKind, String), SensorReading> = BTreeMap::new();
-    let mut gaps: BTreeMap<(SensorKind, String), Vec<Gap>> = BTreeMap::new();
+    let mut gaps: BTreeMap<(SensorKind, String), Vec<FileGap>> = BTreeMap::new();
     let mut spans: BTreeMap<(SensorKind, String), SensorSpan> = BTreeMap::new();
     let mut findings = Vec::new();
     for result in results {
@@ -356,14 +356,14 @@ pub(crate) fn combine_results(
         reading.dirty |= result.findings.iter().any(|finding| finding.severity >= threshold);
         findings.extend(result.findings);
         if let Some(gap) = result.gap {
-            gaps.entry(key).or_default().push(gap);
+            gaps.entry(key).or_default().push(FileGap { path: result.path, gap });
         }
     }
     for (key, mut gaps) in gaps {
         if let Some(reading) = readings.get_mut(&key) {
             // A sensor that measured other files has measured everything that the project wants checked.
             if reading.files > 0 {
-                gaps.retain(|gap| gap.cause != Cause::SwitchedOff);
+                gaps.retain(|of_file| of_file.gap.cause != Cause::SwitchedOff);
             }
             reading.gap = merged(gaps);
         }
@@ -378,17 +378,28 @@ pub(crate) fn combine_results(
     Evidence { files, skipped, readings, findings, ..Evidence::default() }
 }
 
+/// The gap of one file.
+struct FileGap {
+    path: RelPath,
+    gap: Gap,
+}
+
 /// One gap per sensor: a transient one first, then one for errors that may be the work's; one that is older than the work
-/// or that the user chose last. With the number of affected files.
-fn merged(mut gaps: Vec<Gap>) -> Option<Gap> {
-    gaps.sort_by_key(|gap| {
+/// or that the user chose last. With the number of affected files, and one of them.
+fn merged(mut gaps: Vec<FileGap>) -> Option<Gap> {
+    gaps.sort_by_key(|FileGap { gap, .. }| {
         let is_chosen = gap.cause == Cause::SwitchedOff;
         let is_existing = gap.cause == Cause::ExistingFault;
         (is_chosen, is_existing, !gap.cause.is_transient(), gap.cause != Cause::NoBaseline)
     });
-    let mut first = gaps.first()?.clone();
-    let alike = gaps.iter().filter(|gap| gap.cause == first.cause).count();
-    let count = if alike > 1 { format!(" ({alike} files)") } else { String::new() };
+    let FileGap { path, gap } = gaps.first()?;
+    let mut first = gap.clone();
+    let alike = gaps.iter().filter(|other| other.gap.cause == first.cause).count();
+    let count = match alike {
+        1 => String::new(),
+        _ if first.detail.contains(path.as_str()) => format!(" ({alike} files)"),
+        _ => format!(" ({alike} files, such as {path})"),
+    };
     let rest = match gaps.len() - alike {
         0 => String::new(),
         1 => "; one file for another reason".to_owned(),
@@ -457,7 +468,7 @@ mod tests {
         assert_eq!(late.detail, "why; 2 files for other reasons");
         let doubted = gap(&causes, false).expect("errors may be older");
         assert_eq!(doubted.cause, Cause::NoBaseline);
-        assert_eq!(doubted.detail, "why (2 files)");
+        assert_eq!(doubted.detail, "why (2 files, such as a.py)");
         assert_eq!(gap(&[Cause::TimedOut, Cause::ProjectFault], false), None);
         assert_eq!(gap(&[Cause::ProjectFault], true), None);
         let superseded = gap(&[Cause::Superseded], false).expect("the work may have changed it");
