@@ -174,11 +174,9 @@ impl ChangedSymbols {
         for file in files.values().filter(|file| file.is_renamed()) {
             earlier.extend(TouchedSymbols::from_move(file.base_path, &file.snapshot.path));
         }
-        for (path, file) in files.iter().filter(|(_, file)| file.is_changed) {
-            // The keys of a configuration, such as `type`, are no names.
-            if project.is_configuration(path) {
-                continue;
-            }
+        // The keys of a configuration, such as `type`, are no names.
+        let is_code = |path: &RelPath| !project.is_configuration(path);
+        for (path, file) in files.iter().filter(|(path, file)| file.is_changed && is_code(path)) {
             let (before, symbols) = match file.base {
                 BaseText::Text(before) => (Some(&**before), &mut earlier),
                 BaseText::Absent => (None, &mut created),
@@ -188,7 +186,9 @@ impl ChangedSymbols {
             let changed = TouchedSymbols::visible_elsewhere(path, before, now);
             symbols.extend(changed.in_package(packages, path));
         }
-        for (path, text) in deleted.iter().filter(|(path, _)| !renamed.contains(path)) {
+        for (path, text) in
+            deleted.iter().filter(|(path, _)| !renamed.contains(path) && is_code(path))
+        {
             if let BaseText::Text(before) = text {
                 let changed = TouchedSymbols::visible_elsewhere(path, Some(before), None);
                 earlier.extend(changed.in_package(packages, path));

@@ -1,5 +1,5 @@
 //! Results of language servers for the base states of loops, by file and server. A result is used
-//! only for the same base text and the same server. Pure.
+//! only for the same base text and the same server, which callers with another PATH do not share. Pure.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};

@@ -88,8 +88,9 @@ pub(super) fn is_go_manifest_changed(changes: &[(PathBuf, DiskChange)]) -> bool 
     changes.iter().any(|(file, _)| file.ends_with("go.mod") || file.ends_with("go.work"))
 }
 
-/// The cgo files that changed, because their comments hold C, and those of the packages whose C sources did. Like the go command, it takes only files in the
-/// package's own folder for its sources (<https://pkg.go.dev/cmd/cgo>). `c_extensions` are those of C sources.
+/// The cgo files that changed, because their comments hold C, and those of the packages whose C sources did. Like
+/// the go command, it takes only files in the package's own folder for its sources
+/// (<https://pkg.go.dev/cmd/cgo>). `c_extensions` are those of C sources.
 pub(super) fn changed_cgo_files(
     changes: &[(PathBuf, DiskChange)],
     c_extensions: &[String],

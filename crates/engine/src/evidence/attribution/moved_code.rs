@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::{
     AttributionRule, BaseComparison, ComparedFile, KnownFindings, cached_base_result,
-    earlier_state, find_server,
+    earlier_state, find_server, has_other_server,
 };
 use crate::engine::{Engine, run_blocking};
 use crate::evidence::base_results::BaseFile;
@@ -191,6 +191,7 @@ impl MovedCode<'_> {
                 {
                     add(base_result.findings);
                 } else if !rule.file.is_renamed()
+                    && !has_other_server(self.engine, self.comparison, result, &before.path)
                     && let Some(choice) = find_server(self.engine, self.project, result)
                 {
                     subjects.push(EarlierSubject { snapshot: before.clone(), choice });
