@@ -175,6 +175,23 @@ fn notes_of_the_loop_and_output_of_tools_are_no_work() {
 }
 
 #[test]
+fn work_in_a_submodule_is_not_called_unchanged() {
+    let (sandbox, inner) = (project(), project());
+    let url = inner.root().display().to_string();
+    let add = ["-c", "protocol.file.allow=always", "submodule", "add", "-q", &url, "sub"];
+    sandbox.git(&add);
+    sandbox.commit();
+    assert_eq!(start(&sandbox, &[]).code, 0);
+    sandbox.write("sub/app.py", "count = 1\n");
+    assert_eq!(stop(&sandbox, "finished"), None, "not asked why nothing changed");
+    let ended = status(&sandbox);
+    assert_eq!(ended["status"], "completed_unverified");
+    let note = ended["note"].as_str().expect("why");
+    assert!(note.contains("sub (a nested repository)"), "{note}");
+    assert!(note.contains("sub is not part of a checkpoint"), "{note}");
+}
+
+#[test]
 fn without_git_the_first_copy_tells_that_nothing_was_changed() {
     let sandbox = project();
     fs::remove_dir_all(sandbox.path(".git")).expect("there");

@@ -100,8 +100,21 @@ pub(crate) async fn collect_stop_evidence(
             files.tree.nodes.remove(&path);
         }
     }
-    let work_change = checkpoints::work_since_start(call.engine, &call.project, state, tree).await;
+    let mut work_change =
+        checkpoints::work_since_start(call.engine, &call.project, state, tree).await;
+    // Snapshots leave nested repositories out, so they do not show whether the work is there.
+    if work_change == WorkChange::Unchanged
+        && let Some(nested) = changed_nested_repository(&measurement.evidence)
+    {
+        work_change = WorkChange::Unknown(format!("{nested} is not part of a checkpoint"));
+    }
     StopEvidence { measurement, notes, work_change }
+}
+
+/// A nested repository with changes, such as a submodule.
+fn changed_nested_repository(evidence: &Evidence) -> Option<&str> {
+    let nested = evidence.skipped.iter().find(|it| it.reason == git::NESTED_REPOSITORY)?;
+    Some(&nested.path)
 }
 
 /// Measures the loop's work. The project's commands run first, because they may write files; if the files
