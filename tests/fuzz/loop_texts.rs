@@ -48,11 +48,12 @@ const OUTPUTS: [&str; 9] = [
     "src/a.rs:1:2: error[E0308]: mismatched types\nError: x\nwarning: y\nFAIL src/a.test.ts",
 ];
 
-const COMMANDS: [&str; 4] = [
+const COMMANDS: [&str; 5] = [
     "npm run 'a b' \"c \\\" d\" e\\ f # comment",
     "cd sub && python3.12 -m pytest -x tests/ | tee log",
     "#!/bin/sh\ncd \"$(dirname \"$0\")/..\"\n. ./env.sh\nif ! timeout 5m bash scripts/check.sh; then exit 1; fi\n",
     "env A=b uv run python tools/lint.py --fix",
+    "OUT+=( a 'b c' ) x=${y:-$(find . -name \"*.tmp\")}; for f in $OUT; do rm -f \"${x%.md}/$f\"; done <<EOF\n`pwd`\nEOF\n",
 ];
 
 #[test]

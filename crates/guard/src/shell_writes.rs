@@ -2,7 +2,7 @@
 //! programs which are not known to only read them. Scripts, functions and archives are not followed, so
 //! a caller that must be sure compares the files afterwards.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 mod archives;
 mod calls;
@@ -13,6 +13,7 @@ mod outputs;
 mod program_texts;
 mod readers;
 mod shell_reader;
+mod variables;
 
 use calls::ShellCall;
 pub use calls::{CalledProgram, ShellCalls, calls_of, shell_calls};
@@ -22,6 +23,7 @@ use moai_base::limits::{SHELL_TEXT_DEPTH_MAX, WRITTEN_PATHS_MAX};
 use program_texts::{INTERPRETERS, text_argument};
 use readers::{is_reader, reads_files};
 use shell_reader::{Parenthesis, SimpleCommand, folder_of_env, pipelines};
+use variables::{Assignment, ShellVariables};
 
 /// Programs that write the files that they are given.
 const WRITERS: [&str; 24] = [
@@ -210,8 +212,7 @@ struct WriteSearch {
     folder: String,
     /// The folders outside of the present subshells.
     outer_folders: Vec<String>,
-    /// Values of variables and of `for` loops, by name.
-    variables: HashMap<String, Vec<String>>,
+    variables: ShellVariables,
     /// True if the present program is not known to write.
     is_unknown: bool,
     /// Texts around the present one.
@@ -256,7 +257,7 @@ impl WriteSearch {
         let writes = || writes_what_it_is_given(simple);
         let variable = match simple.words.as_slice() {
             [word, name, ..] if word == "for" => Some(name.clone()),
-            [word, ..] => word.split_once('=').map(|(name, _)| name.to_owned()),
+            [word, ..] => Assignment::parse(word).map(|it| it.name.to_owned()),
             [] => None,
         };
         if simple.substituted.is_empty() || self.depth >= SHELL_TEXT_DEPTH_MAX {
@@ -271,7 +272,7 @@ impl WriteSearch {
         }
         if let Some(variable) = variable {
             let values = inner.found.iter().map(|found| found.path.clone());
-            self.variables.entry(variable).or_default().extend(values);
+            self.variables.add(&variable, values);
         } else if writes() {
             let new = inner.found.into_iter().filter(|found| self.seen.insert(found.clone()));
             self.found.extend(new);
@@ -323,7 +324,7 @@ impl WriteSearch {
         let (program, arguments) = (base_name(&last.words[at]), &last.words[at + 1..]);
         if program == "read" {
             for variable in arguments.iter().filter(|word| is_name(word)) {
-                self.variables.insert(variable.clone(), names.clone());
+                self.variables.replace(variable, names.iter().cloned());
             }
         }
         let is_passed =
@@ -351,8 +352,7 @@ impl WriteSearch {
         self.assignments(&words);
         self.run_variables(&words);
         if let ["for" | "select", name, "in", values @ ..] = words.as_slice() {
-            let values = values.iter().map(|value| (*value).to_owned());
-            self.variables.entry((*name).to_owned()).or_default().extend(values);
+            self.variables.add(name, values.iter().map(|value| (*value).to_owned()));
             return;
         }
         if let Some(text) = words.iter().find_map(|word| word.strip_prefix("--split-string=")) {
@@ -506,7 +506,7 @@ impl WriteSearch {
         let words = arguments.iter().filter(|word| !word.starts_with('-'));
         let words: Vec<String> = words.map(|word| (*word).to_owned()).collect();
         for position in ["1", "2", "@", "*"] {
-            self.variables.insert(position.to_owned(), words.clone());
+            self.variables.replace(position, words.iter().cloned());
         }
     }
 

@@ -12,6 +12,8 @@ pub const WRITTEN_PATHS_MAX: usize = 1_000;
 pub const BRACE_WORDS_MAX: usize = 100;
 /// Values of the variables in one word of a shell command that are examined.
 pub const VARIABLE_VALUES_MAX: usize = 50;
+/// Longest of these values, in bytes.
+pub const VARIABLE_VALUE_BYTES_MAX: usize = 16 * 1024;
 /// Nesting of scripts examined in a shell command, such as that of `bash -c`.
 pub const SHELL_TEXT_DEPTH_MAX: usize = 4;
 /// Folder entries compared with the patterns of one path in a shell command.

@@ -28,14 +28,14 @@ pub struct ShellCalls {
 /// The calls and writes of a shell text that begins in this folder, with these variables.
 #[must_use]
 pub fn shell_calls(text: &str, folder: &str, variables: &[(&str, &str)]) -> ShellCalls {
-    let variables =
-        variables.iter().map(|(name, value)| ((*name).to_owned(), vec![(*value).to_owned()]));
     let mut search = WriteSearch {
         folder: folder.to_owned(),
-        variables: variables.collect(),
         calls: Some(Vec::new()),
         ..WriteSearch::default()
     };
+    for (name, value) in variables {
+        search.variables.add(name, [(*value).to_owned()]);
+    }
     search.shell_text(text);
     ShellCalls { calls: search.calls.unwrap_or_default(), writes: search.found }
 }

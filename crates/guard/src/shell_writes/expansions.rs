@@ -1,26 +1,37 @@
 //! Expands words with variables, as far as the command itself sets them.
 
-use moai_base::limits::VARIABLE_VALUES_MAX;
+use moai_base::limits::{SHELL_TEXT_DEPTH_MAX, VARIABLE_VALUE_BYTES_MAX, VARIABLE_VALUES_MAX};
 
 use super::shell_reader::SimpleCommand;
+use super::variables::Assignment;
 use super::{WriteSearch, base_name, is_name, is_name_character};
 
 /// Programs that read names into variables.
 const READERS_OF_NAMES: [&str; 3] = ["mapfile", "read", "readarray"];
 
 impl WriteSearch {
-    /// The possible expansions of a word. A variable that the command does not set remains `$NAME`.
+    /// The possible expansions of a word. A variable that the command does not set remains `$NAME`. A word
+    /// longer than [`VARIABLE_VALUE_BYTES_MAX`] remains as it is.
     pub(super) fn expanded(&self, word: &str) -> Vec<String> {
+        self.expanded_inside(word, SHELL_TEXT_DEPTH_MAX)
+    }
+
+    /// The same, with this many default values in each other.
+    fn expanded_inside(&self, word: &str, depth_left: usize) -> Vec<String> {
+        if word.len() > VARIABLE_VALUE_BYTES_MAX {
+            return vec![word.to_owned()];
+        }
         let mut values = vec![String::new()];
         let mut rest = word;
-        while let Some((before, variable)) = rest.split_once('$') {
-            let (choices, behind) =
-                self.variable(variable).unwrap_or_else(|| (vec!["$".to_owned()], variable));
+        while let Some((before, text)) = rest.split_once('$') {
+            let variable = self.variable(text, depth_left);
+            let ReadVariable { values: choices, behind } = variable
+                .unwrap_or_else(|| ReadVariable { values: vec!["$".to_owned()], behind: text });
             let mut longer = Vec::new();
             for value in &values {
                 let room = VARIABLE_VALUES_MAX.saturating_sub(longer.len());
                 let all = choices.iter().map(|choice| format!("{value}{before}{choice}"));
-                longer.extend(all.take(room));
+                longer.extend(all.filter(|it| it.len() <= VARIABLE_VALUE_BYTES_MAX).take(room));
             }
             values = longer;
             rest = behind;
@@ -28,14 +39,15 @@ impl WriteSearch {
         for value in &mut values {
             value.push_str(rest);
         }
-        values
+        if values.is_empty() { vec![word.to_owned()] } else { values }
     }
 
-    /// The values of the variable at the beginning of a text, after its `$`, and the text behind it.
-    fn variable<'t>(&self, text: &'t str) -> Option<(Vec<String>, &'t str)> {
+    /// The variable at the beginning of a text, after its `$`.
+    fn variable<'t>(&self, text: &'t str, depth_left: usize) -> Option<ReadVariable<'t>> {
         if let Some(inside) = text.strip_prefix('{') {
             let end = end_of_braces(inside)?;
-            return Some((self.values_in_braces(&inside[..end]), &inside[end + 1..]));
+            let values = self.values_in_braces(&inside[..end], depth_left);
+            return Some(ReadVariable { values, behind: &inside[end + 1..] });
         }
         let end = if text.starts_with(['@', '*']) {
             1
@@ -43,13 +55,14 @@ impl WriteSearch {
             text.find(|it: char| !is_name_character(it)).unwrap_or(text.len())
         };
         let name = Some(&text[..end]).filter(|name| !name.is_empty())?;
-        Some((self.values_of(name).unwrap_or_else(|| vec![format!("${name}")]), &text[end..]))
+        let values = self.values_of(name).unwrap_or_else(|| vec![format!("${name}")]);
+        Some(ReadVariable { values, behind: &text[end..] })
     }
 
     fn values_of(&self, name: &str) -> Option<Vec<String>> {
         let values = self.variables.get(name)?;
         let separators = self.variables.get("IFS").and_then(|all| all.last());
-        let mut all = values.clone();
+        let mut all = values.to_vec();
         if let Some(separators) = separators.filter(|it| !it.is_empty()) {
             let pieces = values.iter().flat_map(|it| it.split(|at| separators.contains(at)));
             all.extend(pieces.map(str::to_owned));
@@ -58,7 +71,7 @@ impl WriteSearch {
     }
 
     /// The values of `${…}`, such as `${name%.md}`.
-    fn values_in_braces(&self, inside: &str) -> Vec<String> {
+    fn values_in_braces(&self, inside: &str, depth_left: usize) -> Vec<String> {
         let is_indirect = inside.starts_with('!');
         let inside = inside.trim_start_matches(['!', '#']);
         let end = if inside.starts_with(['@', '*']) {
@@ -79,8 +92,8 @@ impl WriteSearch {
         };
         match values.filter(|values| !values.is_empty()) {
             Some(values) => values.iter().map(|value| changed(value, change)).collect(),
-            None => match default_in(change) {
-                Some(default) => self.expanded(default),
+            None => match default_in(change).zip(depth_left.checked_sub(1)) {
+                Some((default, depth_left)) => self.expanded_inside(default, depth_left),
                 None => vec![format!("${name}")],
             },
         }
@@ -90,24 +103,20 @@ impl WriteSearch {
     pub(super) fn assignments(&mut self, words: &[&str]) {
         let is_reference = matches!(words, ["declare" | "local" | "typeset", "-n", ..]);
         for word in words {
-            if let Some((name, value)) = word.split_once('=') {
+            if let Some(Assignment { name, value, is_appended }) = Assignment::parse(word) {
                 // As in `[key]=value` of a list.
                 let value = match value.strip_prefix('[').and_then(|rest| rest.split_once("]=")) {
                     Some((_, value)) => value,
                     None => value,
                 };
-                if let Some(name) = name.strip_suffix('+').filter(|name| is_name(name)) {
-                    let before = self.variables.entry(name.to_owned()).or_default();
-                    let longer: Vec<String> =
-                        before.iter().map(|it| format!("{it}{value}")).collect();
-                    before.extend(longer);
-                    before.push(value.to_owned());
-                } else if is_name(name) {
+                if is_appended {
+                    self.variables.append(name, value);
+                } else {
                     let mut values = self.expanded(value);
                     if is_reference {
                         values = self.values_of(value).unwrap_or(values);
                     }
-                    self.variables.entry(name.to_owned()).or_default().extend(values);
+                    self.variables.add(name, values);
                 }
             }
             // As in `${name:=value}`.
@@ -116,14 +125,12 @@ impl WriteSearch {
                 let (name, change) = inside.split_at(name_end);
                 let value = change.trim_start_matches(':').strip_prefix('=');
                 if let Some(value) = value.and_then(|value| value.split_once('}')) {
-                    let value = value.0.to_owned();
-                    self.variables.entry(name.to_owned()).or_default().push(value);
+                    self.variables.add(name, [value.0.to_owned()]);
                 }
             }
         }
         if let ["printf", "-v", name, values @ ..] = words {
-            let values = values.iter().map(|value| (*value).to_owned());
-            self.variables.entry((*name).to_owned()).or_default().extend(values);
+            self.variables.add(name, values.iter().map(|value| (*value).to_owned()));
         }
     }
 
@@ -150,10 +157,18 @@ impl WriteSearch {
         for simple in all().filter(is_reader) {
             let variables = simple.words.iter().skip(1).filter(|word| is_name(word));
             for variable in variables {
-                self.variables.entry(variable.clone()).or_default().extend(names.iter().cloned());
+                self.variables.add(variable, names.iter().cloned());
             }
         }
     }
+}
+
+/// A variable in a word.
+struct ReadVariable<'t> {
+    /// Its possible values.
+    values: Vec<String>,
+    /// The text behind it.
+    behind: &'t str,
 }
 
 /// The end of the braces around a text.

@@ -123,7 +123,7 @@ impl WriteSearch {
     pub(super) fn text_with_arguments(&mut self, text: &str, names: &[String]) {
         let positions = ["0", "1", "2", "@", "*"];
         for position in positions {
-            self.variables.insert(position.to_owned(), names.to_vec());
+            self.variables.replace(position, names.iter().cloned());
         }
         self.in_subshell(text);
         for position in positions {

@@ -5,7 +5,8 @@ use std::str::Chars;
 
 use moai_base::limits::SHELL_TEXT_DEPTH_MAX;
 
-use super::{base_name, is_name};
+use super::base_name;
+use super::variables::Assignment;
 
 /// Programs that run the rest of their arguments as a command, and their options that take a value.
 const WRAPPERS: [(&str, &[&str]); 34] = [
@@ -71,7 +72,7 @@ pub(super) struct SimpleCommand {
     pub(super) input: String,
     /// Files that are its input.
     pub(super) inputs: Vec<String>,
-    /// Pipelines whose outputs are among its words.
+    /// Pipelines whose outputs are among its words; of those in each other, [`SHELL_TEXT_DEPTH_MAX`] levels.
     pub(super) substituted: Vec<Vec<SimpleCommand>>,
 }
 
@@ -91,7 +92,7 @@ impl SimpleCommand {
                 is_value = true;
                 return false;
             }
-            let is_assignment = word.split_once('=').is_some_and(|(name, _)| is_name(name));
+            let is_assignment = Assignment::parse(word).is_some();
             let is_of_wrapper = wrapper.is_some() && (word.starts_with('-') || is_duration(word));
             if is_assignment || KEYWORDS.contains(&word.as_str()) || is_of_wrapper {
                 return false;
@@ -447,7 +448,10 @@ impl ShellReader {
     fn end_substitution(&mut self) {
         self.end_word();
         let Some(mut outer) = self.outer.pop() else { return };
-        if let (Some(command), Some(inner)) = (outer.pipeline.last_mut(), self.pipelines.last()) {
+        // Each level holds a copy of those inside it.
+        if self.outer.len() < SHELL_TEXT_DEPTH_MAX
+            && let (Some(command), Some(inner)) = (outer.pipeline.last_mut(), self.pipelines.last())
+        {
             command.substituted.push(inner.clone());
         }
         let printed = self.pipelines.last().and_then(|pipeline| pipeline.last()).and_then(printed);

@@ -274,6 +274,37 @@ fn a_long_text_is_read_once() {
     assert_eq!(found.len(), WRITTEN_PATHS_MAX);
 }
 
+/// The time and memory of each of these grew with the square of its length, or doubled with every line.
+#[test]
+fn values_and_nesting_are_bounded() {
+    let paths = |command: &str| -> Vec<String> {
+        shell_writes(command).into_iter().map(|found| found.path).collect()
+    };
+    let appended = "OPTIONS+=\" --flag\"\n".repeat(200);
+    assert_eq!(paths(&format!("{appended}OPTIONS+=last\nrm $OPTIONS")).last().unwrap(), "last");
+    let doubled = "x=$x$x\n".repeat(100);
+    assert!(paths(&format!("x=abc\n{doubled}rm $x last")).contains(&"last".to_owned()));
+    let substituted =
+        format!("{}rm inner{}; rm last", "echo $(".repeat(20_000), ")".repeat(20_000));
+    assert_eq!(paths(&substituted), ["inner", "last"]);
+    let defaults = format!("rm {}a{}; rm last", "${a:-".repeat(20_000), "}".repeat(20_000));
+    assert_eq!(paths(&defaults).last().unwrap(), "last");
+    let many: Vec<String> = (0..1_000).map(|at| format!("x=file{at}")).collect();
+    assert!(
+        paths(&format!("{}\nrm $x", many.join("\n"))).contains(&"file999".to_owned()),
+        "the latest count"
+    );
+}
+
+#[test]
+fn an_assignment_before_a_program_is_none_of_its_words() {
+    for command in ["A=1 rm x", "A+=1 rm x", "A[2]=1 rm x", "A[i]+=1 rm x"] {
+        let found = shell_writes(command);
+        assert!(found.iter().all(|it| it.path == "x" && it.is_known), "{command}: {found:?}");
+        assert_eq!(found.len(), 1, "{command}");
+    }
+}
+
 #[test]
 fn calls_are_found_behind_wrappers() {
     let calls = |command| calls_of("moai-ralph", command).concat().join(" ");
