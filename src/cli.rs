@@ -141,6 +141,7 @@ fn execute(args: &CliArgs) -> CommandReply {
             let request = DaemonRequest::Check(CheckRequest {
                 paths: check.paths.clone(),
                 all: check.all,
+                base: check.base.clone(),
                 format: args.format(check.format.format()),
                 color: has_color(args.color),
                 verbose: args.verbose,

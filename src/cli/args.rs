@@ -189,6 +189,9 @@ pub(super) struct CheckArgs {
     /// Check the whole project
     #[arg(long, conflicts_with = "paths")]
     pub(super) all: bool,
+    /// Check what was changed since REV, committed or not; findings that REV has do not count
+    #[arg(long, value_name = "REV", conflicts_with_all = ["paths", "all", "write_baseline"])]
+    pub(super) base: Option<String>,
     /// Output format
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub(super) format: OutputFormat,

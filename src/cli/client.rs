@@ -7,7 +7,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{INTERRUPTED, INVALID, current_program};
-use moai_base::limits::{COMMAND_SECS_MAX, PROCESS_START_PRECISION_MS, SILENCE_MS};
+use moai_base::limits::{
+    COMMAND_SECS_MAX, PROCESS_START_PRECISION_MS, RUNTIME_STACK_BYTES, SILENCE_MS,
+};
 use moai_base::verdict::Gap;
 use moai_config::Config;
 use moai_engine::engine::Engine;
@@ -188,8 +190,11 @@ fn run_with_observer(
     lsp_gap: Option<Gap>,
     observer: impl AsyncFnOnce(&Engine) -> Infallible,
 ) -> CommandReply {
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_stack_size(RUNTIME_STACK_BYTES)
+        .enable_all()
+        .build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
         Err(error) => return CommandReply::failure(1, &format!("moai-ralph: {error}")),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::args::DaemonCommand;
 use super::{INVALID, client};
+use moai_base::limits::RUNTIME_STACK_BYTES;
 use moai_engine::lifecycle::{self, DaemonStart};
 use moai_host::ipc::StateDirs;
 use moai_host::ipc::client::{
@@ -80,8 +81,11 @@ fn serve(dirs: StateDirs, detach: bool) -> CommandReply {
         // Fails if this process already leads a session, which is fine.
         let _ = rustix::process::setsid();
     }
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_stack_size(RUNTIME_STACK_BYTES)
+        .enable_all()
+        .build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
         Err(error) => return CommandReply::failure(1, &format!("moai-ralph: {error}")),

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
@@ -199,4 +200,107 @@ fn without_language_servers_no_dependents_are_measured() {
         report["files_checked"].clone()
     };
     assert_eq!((checked(&[]), checked(&["--no-lsp"])), (json!(2), json!(1)));
+}
+
+/// The paths of the findings that `check --base` reports.
+fn new_since(sandbox: &Sandbox, base: &str, code: i32) -> Vec<String> {
+    let output = sandbox.run(&["check", "--base", base, "--json"]);
+    assert_eq!(output.code, code, "{output:#?}");
+    let report = output.json();
+    let findings = report["findings"].as_array().expect("a report lists its findings");
+    findings.iter().filter_map(|it| it["path"].as_str().map(str::to_owned)).collect()
+}
+
+#[test]
+fn a_base_leaves_out_the_findings_that_it_has() {
+    let sandbox = project(json!({}));
+    sandbox.write("lib.py", "other = 'BAD'\n");
+    sandbox.commit();
+    sandbox.git(&["branch", "before"]);
+    sandbox.write("app.py", "word = 'BAD'\nmore = 1\n");
+    sandbox.commit();
+    assert_eq!(new_since(&sandbox, "before", 0), [""; 0], "the change did not introduce it");
+    sandbox.write("new.py", "word = 'BAD'\n");
+    sandbox.commit();
+    assert_eq!(new_since(&sandbox, "before", 1), ["new.py"]);
+    assert_eq!(new_since(&sandbox, "HEAD", 0), [""; 0]);
+    sandbox.write("later.py", "word = 'BAD'\n");
+    assert_eq!(new_since(&sandbox, "before", 1), ["later.py", "new.py"]);
+}
+
+#[test]
+fn changes_count_from_the_commit_where_the_base_parted() {
+    let sandbox = project(json!({}));
+    sandbox.write("app.py", "word = 'good'\n");
+    sandbox.write("test_app.py", "def test_word():\n    assert True\n");
+    sandbox.commit();
+    sandbox.git(&["branch", "other"]);
+    sandbox.write("new.py", "word = 'BAD'\n");
+    sandbox.commit();
+    sandbox.git(&["branch", "mine"]);
+    sandbox.git(&["checkout", "-q", "other"]);
+    sandbox.write("new.py", "word = 'BAD'\n");
+    sandbox.write("test_new.py", "def test_new():\n    assert 1 + 1 == 2\n");
+    sandbox.commit();
+    sandbox.git(&["checkout", "-q", "mine"]);
+    assert_eq!(new_since(&sandbox, "other", 1), ["new.py"], "the other branch has it, too");
+    let guard = sandbox.run(&["guard", "--base", "other", "--json"]);
+    assert_eq!(guard.code, 0, "no test was deleted here: {guard:#?}");
+}
+
+#[test]
+fn a_base_that_cannot_be_compared_with_is_an_error() {
+    let sandbox = project(json!({}));
+    sandbox.commit();
+    let refused = |arguments: &[&str], reason: &str| {
+        let output = sandbox.run(arguments);
+        assert_eq!((output.code, output.stdout.as_str()), (3, ""), "{output:#?}");
+        assert!(output.stderr.contains(reason), "{output:#?}");
+    };
+    for command in ["check", "guard", "judge"] {
+        let unknown = "nothing to compare with: git has no revision 'nowhere'";
+        refused(&[command, "--base", "nowhere"], unknown);
+    }
+    sandbox.git(&["branch", "earlier"]);
+    sandbox.git(&["checkout", "-q", "--orphan", "unrelated"]);
+    sandbox.git(&["commit", "-q", "-m", "no parent"]);
+    refused(&["check", "--base", "earlier"], "'earlier' and HEAD have no commit in common");
+    refused(&["check", "--base", "HEAD", "app.py"], "cannot be used with");
+    fs::remove_dir_all(sandbox.path(".git")).expect("there");
+    refused(&["check", "--base", "HEAD"], "--base needs a git work tree");
+}
+
+#[test]
+fn a_compilation_database_older_than_its_build_description_is_named() {
+    let sandbox = project(json!({}));
+    sandbox.write("app.py", "word = 'good'\n");
+    sandbox.write(".gitignore", "build/\n");
+    sandbox.write("CMakeLists.txt", "add_executable(a a.c)\n");
+    sandbox.write("config.h.in", "#define A @A@\n");
+    sandbox.commit();
+    let database = sandbox.path("build/compile_commands.json");
+    let configure_at = |time: SystemTime| {
+        sandbox.write("build/CMakeCache.txt", "");
+        sandbox.write("build/compile_commands.json", "[]\n");
+        let file = fs::File::options().write(true).open(&database).expect("just written");
+        file.set_modified(time).expect("ours");
+    };
+    let reasons = || {
+        let report = sandbox.run(&["check", "--json"]).json();
+        let skipped = report["files_skipped"].as_array().expect("a list").clone();
+        let of_database = skipped.iter().filter(|it| it["path"] == "build/compile_commands.json");
+        of_database.map(|it| it["reason"].as_str().expect("why").to_owned()).collect::<Vec<_>>()
+    };
+    let before = SystemTime::now() - Duration::from_mins(1);
+    configure_at(before);
+    sandbox.write("app.py", "word = 'better'\n");
+    assert_eq!(reasons(), [""; 0], "no description changed");
+    for description in ["CMakeLists.txt", "config.h.in"] {
+        sandbox.write(description, "other\n");
+        assert_eq!(reasons(), [format!("made before {description} changed: run cmake again")]);
+        configure_at(SystemTime::now() + Duration::from_secs(1));
+        assert_eq!(reasons(), [""; 0]);
+        configure_at(before);
+        sandbox.git(&["checkout", "-q", "--", description]);
+    }
 }

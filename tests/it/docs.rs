@@ -240,7 +240,7 @@ fn the_ci_recipe_fails_on_what_the_last_commit_added() {
         let recipe = fences.iter().find(|(_, body)| body.contains("--format github"));
         let (_, recipe) = recipe.unwrap_or_else(|| panic!("{name} has no recipe for CI"));
         let lines = command_lines(&format!("```sh\n{recipe}\n```"));
-        assert_eq!(lines.len(), 3, "{name}: {lines:?}");
+        assert_eq!(lines.len(), 4, "{name}: {lines:?}");
         for line in lines {
             let arguments: Vec<&str> = line.iter().map(String::as_str).collect();
             let output = sandbox.run(&arguments);

@@ -11,6 +11,7 @@ mod memory;
 mod pipeline;
 mod postgres;
 mod redaction;
+mod runtime;
 mod scan_workers;
 mod store;
 mod trust;
@@ -25,6 +26,7 @@ pub use self::memory::*;
 pub use self::pipeline::*;
 pub use self::postgres::*;
 pub use self::redaction::*;
+pub use self::runtime::*;
 pub use self::scan_workers::*;
 pub use self::store::*;
 pub use self::trust::*;
@@ -102,8 +104,6 @@ pub const REASON_BYTES_MAX: usize = 1_024;
 pub const REASON_FINDINGS_MAX: usize = 3;
 /// Longest line about one finding, gap or cause in that reason, in characters.
 pub const REASON_LINE_CHARS_MAX: usize = 160;
-/// Part of the message of a finding that may be older in its gap, in characters.
-pub const DOUBTED_MESSAGE_CHARS_MAX: usize = 80;
 /// Longest list of the checks that a loop runs, in characters.
 pub const CHECKS_NAMED_CHARS_MAX: usize = 300;
 /// Longest description of a merge obstacle, in characters.

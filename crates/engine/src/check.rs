@@ -16,10 +16,10 @@ use crate::evidence::gather::{CountedGaps, MeasureRequest, UntouchedDependents, 
 use crate::evidence::indirect_dependents::add_indirect_dependents;
 use crate::evidence::merge_conflicts::merge_conflicts;
 use crate::evidence::unshown_files::{UnshownFiles, changed_ignored};
-use crate::evidence::work_base::WorkBase;
+use crate::evidence::work_base::{WorkBase, change_base};
 use crate::ledger::AffectedFiles;
 use crate::project::Project;
-use crate::replies::{REFUSED, UNMEASURED, load_project};
+use crate::replies::{INVALID, REFUSED, UNMEASURED, load_project};
 use moai_base::evidence::SkippedFile;
 use moai_base::path::RelPath;
 use moai_host::files;
@@ -45,12 +45,20 @@ pub(crate) async fn handle(
         Ok(baselines) => baselines,
         Err(reply) => return reply,
     };
+    let base = match change_base(&project, check.base.clone()).await {
+        Ok(base) => base,
+        Err(error) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
+    };
+    if check.base.is_some() && base.is_none() {
+        return CommandReply::failure(INVALID, "moai-ralph: --base needs a git work tree");
+    }
     // Changes of generated code that git ignores are known from the last poll.
     sync_disk(engine, &project).await;
     let found = {
         let (engine, project) = (Arc::clone(engine), project.clone());
         let (caller, check) = (caller.clone(), check.clone());
-        run_blocking(move || find_check_files(&engine, &project, &caller, &check)).await
+        run_blocking(move || find_check_files(&engine, &project, &caller, &check, base.as_deref()))
+            .await
     };
     let CheckFileSet {
         files,
@@ -64,7 +72,7 @@ pub(crate) async fn handle(
     } = match found {
         Some(Ok(found)) => found,
         Some(Err(error)) => {
-            return CommandReply::failure(REFUSED, &format!("moai-ralph: {error}"));
+            return CommandReply::failure(INVALID, &format!("moai-ralph: {error}"));
         }
         None => {
             return CommandReply::failure(REFUSED, "moai-ralph: the files could not be listed");
@@ -140,6 +148,7 @@ fn find_check_files(
     project: &Project,
     caller: &CallerContext,
     check: &CheckRequest,
+    base: Option<&str>,
 ) -> Result<CheckFileSet, String> {
     let is_wanted = |path: &RelPath| project.has_sensor(path);
     let everything = || {
@@ -162,22 +171,26 @@ fn find_check_files(
     if check.all {
         return Ok(everything());
     }
-    match ChangedFiles::since(project, None) {
+    match ChangedFiles::since(project, base) {
         Ok(Some(changed)) => {
             let ChangedFiles { files, deleted, all, configuration, skipped } = changed;
             let is_empty = files.is_empty()
                 && skipped.is_empty()
                 && deleted.is_empty()
                 && configuration.is_empty();
-            let note = if is_empty {
-                "moai-ralph: no source file differs from HEAD; name paths or use --all\n"
-            } else {
-                ""
+            let note = match &check.base {
+                _ if !is_empty => String::new(),
+                Some(_) => "moai-ralph: no source file was changed since the base\n".to_owned(),
+                None => {
+                    "moai-ralph: no source file differs from HEAD; name paths or use --base or \
+                         --all\n"
+                        .to_owned()
+                }
             };
             let mut found = CheckFileSet {
                 files,
                 skipped,
-                note: note.to_owned(),
+                note,
                 may_be_empty: true,
                 configuration,
                 unshown: UnshownFiles::behind_links(&project.root, &all),
@@ -185,7 +198,7 @@ fn find_check_files(
             };
             if !is_empty {
                 let has_servers = project.config.lsp_enabled && !check.no_lsp;
-                found.add_dependents(engine, project, has_servers, &all, &deleted);
+                found.add_dependents(engine, project, has_servers, base, &all, &deleted);
             }
             Ok(found)
         }
@@ -201,17 +214,22 @@ fn find_check_files(
 }
 
 impl CheckFileSet {
-    /// Adds the unchanged files that the changes since HEAD may break. Their older findings do not
-    /// count. `changed` are all changed and deleted files.
+    /// Adds the unchanged files that the changes since HEAD or a `commit` may break. Their older findings do
+    /// not count, and with a `commit`, nor do those of changed files. `changed` are all changed and deleted
+    /// files.
     fn add_dependents(
         &mut self,
         engine: &Engine,
         project: &Project,
         has_servers: bool,
+        commit: Option<&str>,
         changed: &[RelPath],
         deleted: &[RelPath],
     ) {
-        let base = WorkBase::head(project);
+        let base = match commit {
+            Some(commit) => WorkBase::at_commit(project, commit),
+            None => WorkBase::head(project),
+        };
         let generated = changed_ignored(engine, project, &base);
         let change = SearchedChange {
             generated: &generated,
@@ -251,7 +269,7 @@ impl CheckFileSet {
             deleted: deleted.to_vec(),
             configuration: self.configuration.clone(),
             unshown: self.unshown.clone(),
-            includes_changed: false,
+            includes_changed: commit.is_some(),
         });
     }
 }

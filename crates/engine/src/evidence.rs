@@ -26,6 +26,7 @@ pub(crate) mod settled_measurement;
 pub(crate) mod slow_files;
 pub(crate) mod snapshot_measurement;
 mod stale_builds;
+mod stale_databases;
 pub(crate) mod unshown_files;
 pub(crate) mod verified_results;
 pub(crate) mod work_base;

@@ -11,6 +11,7 @@ use std::time::Instant;
 use crate::engine::Engine;
 use crate::evidence::baselines::BaselineFiles;
 use crate::evidence::evidence_reply::{ReportInput, ReportOptions, evidence_reply};
+use crate::evidence::work_base::change_base;
 use crate::guard::guard_run::{GuardRunOptions, run_guard};
 use crate::replies::{INVALID, load_project};
 use crate::stop::check_outputs::CheckOutputs;
@@ -35,11 +36,14 @@ pub(crate) async fn handle(
         baselines: BaselineFiles::default(),
         is_tool: caller.is_tool(),
     };
-    let (base, goal, threshold) = (request.base, request.goal, options.threshold());
+    let base = match change_base(&project, request.base).await {
+        Ok(base) => base,
+        Err(error) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
+    };
     let wanted = GuardRunOptions {
         base,
-        goal,
-        threshold,
+        goal: request.goal,
+        threshold: options.threshold(),
         known: Vec::new(),
         loop_id: None,
         outputs: CheckOutputs::default(),

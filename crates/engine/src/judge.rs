@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::engine::{Engine, now_ms};
+use crate::evidence::work_base::change_base;
 use crate::exam::rubrics;
 use crate::judge::judge_run::JudgeRequest;
 use crate::project::Project;
@@ -35,12 +36,16 @@ pub(crate) async fn handle(
         Ok(rubric) => rubric,
         Err(error) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
     };
+    let base = match change_base(&project, request.base).await {
+        Ok(base) => base,
+        Err(error) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
+    };
     let calls = u32::try_from(project.config.judge.judges().len() * JUDGE_PARTS_MAX);
     let limit = project.config.judge.timeout.saturating_mul(calls.unwrap_or(u32::MAX));
     let judge_request = JudgeRequest {
         rubric,
         goal: String::new(),
-        base: request.base,
+        base,
         loop_id: None,
         checks: Vec::new(),
         deadline: started_at + limit.min(Duration::from_secs(COMMAND_SECS_MAX)),

@@ -368,7 +368,7 @@ struct DecidedStop {
 
 /// Why a decision was not saved.
 enum StopSaveError {
-    /// The loop was changed while it was measured.
+    /// The loop or its pipeline was changed while it was measured.
     Overtaken,
     Failed(String),
 }
@@ -389,7 +389,11 @@ impl DecidedStop {
             plan,
             review,
         } = self;
-        match engine.store.advance_loop(&project.key, &before, next.clone()).await {
+        let plan = plan.map(|plan| plan.decided(&next, review));
+        // A pipeline that was changed meanwhile, such as by an answer of the user, may change the decision.
+        let change = plan.as_ref().map(|plan| Arc::clone(&plan.change));
+        let (key, loop_next) = (&project.key, next.clone());
+        match engine.store.advance_loop_and_pipeline(key, &before, loop_next, change).await {
             Ok(SaveOutcome::Saved) => {}
             Ok(SaveOutcome::Overtaken) => return Err(StopSaveError::Overtaken),
             Err(error) => {
@@ -418,7 +422,7 @@ impl DecidedStop {
         }
         let mut end = Vec::new();
         if let Some(plan) = plan {
-            let saved = Box::pin(plan.save(&engine, &project, &next, review)).await;
+            let saved = Box::pin(plan.write(&engine, &project, &next)).await;
             notices.extend(saved.notices);
             end = saved.end;
         }

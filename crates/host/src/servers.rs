@@ -284,8 +284,9 @@ impl LanguageServers {
         let started_at = Instant::now();
         let (reply, answer) = oneshot::channel();
         let sensor = choice.id.clone();
-        let (ignored, raised) =
-            (choice.spec.ignore_codes.clone(), choice.spec.raised_to_errors.clone());
+        let ignored = choice.spec.ignore_codes.clone();
+        let raised = choice.spec.raised_to_errors.clone();
+        let lowered = choice.spec.lowered_to_warnings.clone();
         let language_id = choice.language_id.clone();
         let withheld = choice.withheld.clone();
         let checking = CheckingConfig::of_server(&choice);
@@ -310,9 +311,11 @@ impl LanguageServers {
                 let (mut findings, fault) = explained;
                 findings.retain(|finding| !ignored.contains(&finding.code));
                 for finding in &mut findings {
-                    let is_raised = |start: &String| finding.message.starts_with(start.as_str());
-                    if raised.iter().any(is_raised) {
+                    let message = finding.message.as_str();
+                    if raised.iter().any(|start| message.starts_with(start.as_str())) {
                         finding.severity = Severity::Error;
+                    } else if lowered.iter().any(|start| message.starts_with(start.as_str())) {
+                        finding.severity = finding.severity.min(Severity::Warning);
                     }
                 }
                 (Ok(findings), withheld.or(answer.configuration_gap).or(fault))

@@ -5,6 +5,7 @@
 
 mod compiled;
 mod java_types;
+mod other_syntax;
 mod php;
 mod python;
 mod schema;
@@ -122,6 +123,7 @@ pub fn needed_facts(language_id: &str, findings: &[Finding]) -> Option<NeededFac
         "java" => compiled::JAVA_FACTS,
         "php" => php::PHP_FACTS,
         "json" | "jsonc" | "toml" => schema::SCHEMA_FACTS,
+        "yaml" | "shellscript" => other_syntax::OTHER_SYNTAX_FACTS,
         _ => return None,
     };
     // Missing packages matter only when there are findings.
@@ -165,6 +167,8 @@ pub fn explain_findings(
         "java" => compiled::java_fault(facts, &found),
         "php" => php::php_fault(facts, &found),
         "json" | "jsonc" | "toml" => schema::schema_fault(&found),
+        "yaml" => other_syntax::yaml_fault(text, facts, &found),
+        "shellscript" => other_syntax::shell_fault(text, &found),
         _ => None,
     };
     let explained = fault.as_ref().map(|fault| fault.explained.clone()).unwrap_or_default();

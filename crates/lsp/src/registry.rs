@@ -35,8 +35,8 @@ pub struct LanguageSpec {
     pub name: String,
     /// LSP language id by file extension (lower case, no dot).
     pub extensions: BTreeMap<String, String>,
-    /// LSP language id by file name, which takes precedence over extensions; one `*` matches any
-    /// characters.
+    /// LSP language id by file name, or by folder and file name, which takes precedence over extensions; one `*`
+    /// matches any characters: `tsconfig*.json`, `.vscode/*.json`.
     #[serde(default)]
     pub files: BTreeMap<String, String>,
     /// Server ids in order of preference: the first usable one measures.
@@ -115,6 +115,9 @@ pub struct ServerSpec {
     /// Beginnings of the messages of warnings about code that the compiler rejects.
     #[serde(default)]
     pub raised_to_errors: Vec<String>,
+    /// Beginnings of the messages of errors about what only another program can know; they become warnings.
+    #[serde(default)]
+    pub lowered_to_warnings: Vec<String>,
     /// It returns an empty list when it fails, and reports the failure only as a logged error.
     #[serde(default)]
     pub logs_failures: bool,
@@ -436,11 +439,10 @@ impl Catalogue {
     /// The language of a file, by its name or its extension.
     #[must_use]
     pub fn language_of(&self, path: &RelPath) -> Option<FileLanguage<'_>> {
-        let name = path.file_name();
         let extension = path.extension();
         let by_name = self.languages.iter().find_map(|(id, language)| {
             let (_, lsp_id) =
-                language.files.iter().find(|(pattern, _)| matches_name(pattern, name))?;
+                language.files.iter().find(|(pattern, _)| matches_path(pattern, path))?;
             Some(FileLanguage { id, spec: language, lsp_id })
         });
         by_name.or_else(|| {
@@ -587,6 +589,18 @@ impl Catalogue {
 }
 
 /// True if a name matches a pattern with at most one `*`.
+/// True if a path fits a pattern for its name, or for its folder and name: `tsconfig*.json`, `.vscode/*.json`.
+fn matches_path(pattern: &str, path: &RelPath) -> bool {
+    let name = path.file_name();
+    match pattern.rsplit_once('/') {
+        None => matches_name(pattern, name),
+        Some((folder, pattern)) => {
+            let own = path.as_str().rsplit('/').nth(1);
+            own == Some(folder) && matches_name(pattern, name)
+        }
+    }
+}
+
 fn matches_name(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,

@@ -58,6 +58,8 @@ pub struct CommitSurvey {
 pub struct SurveyedCommit {
     pub commit: PipelineCommit,
     pub message: String,
+    /// True if it has several parents.
+    pub is_merge: bool,
 }
 
 /// The commits at a Stop.
@@ -178,9 +180,9 @@ impl CommitSurvey {
         if self.commits.len() > COMMITS_MAX {
             faults.push(CommitFault::TooMany);
         }
-        for SurveyedCommit { commit, message } in self.commits.iter().take(COMMITS_MAX) {
+        for SurveyedCommit { commit, message, is_merge } in self.commits.iter().take(COMMITS_MAX) {
             // Git writes the messages of merges.
-            if !message.starts_with("Merge ") {
+            if !is_merge {
                 let found = message_faults(message, commit.short_id(), self.style);
                 faults.extend(found.into_iter().map(CommitFault::Message));
             }
@@ -299,8 +301,10 @@ mod tests {
         let surveyed = |id: &str, message: &str| SurveyedCommit {
             commit: commit(id, &[]),
             message: message.to_owned(),
+            is_merge: false,
         };
-        let merge = surveyed("a1", "Merge branch 'x' into some very long name.");
+        let message = "Merge branch 'x' into some very long name.";
+        let merge = SurveyedCommit { is_merge: true, ..surveyed("a1", message) };
         let wrong = surveyed("b2", "Add a thing.");
         let survey = CommitSurvey {
             gap: None,

@@ -45,6 +45,9 @@ pub enum WriteObjection {
 /// Folders that every agent of a pipeline may write: specifications, documents and the host's own.
 const FREE_FOLDERS: [&str; 3] = [".moai/specs/", "docs/", ".claude/"];
 
+/// The notes of a loop; other text files, such as `CMakeLists.txt`, may be part of the build.
+const NOTES_FILE: &str = "progress.txt";
+
 /// The objection to an agent's write of a file, given relative to the root.
 #[must_use]
 pub fn write_objection(
@@ -127,9 +130,9 @@ fn assigned_todos<'p>(state: &PipelineState, plan: &'p PlanDocument, task: &str)
 /// True for documents and notes, which are not source files.
 fn is_free(path: &str) -> bool {
     let extension = Path::new(path).extension();
-    let has_extension = |name: &str| extension.is_some_and(|it| it.eq_ignore_ascii_case(name));
-    let is_document = has_extension("md") || has_extension("txt") && !path.contains('/');
-    is_document || FREE_FOLDERS.iter().any(|folder| path.starts_with(folder))
+    let is_document = extension.is_some_and(|it| it.eq_ignore_ascii_case("md"));
+    let is_in_free_folder = FREE_FOLDERS.iter().any(|folder| path.starts_with(folder));
+    is_document || is_in_free_folder || path == NOTES_FILE
 }
 
 #[cfg(test)]
@@ -148,10 +151,16 @@ mod tests {
     fn the_orchestrator_writes_plans_and_documents_only() {
         let state = approved(PlanApprover::Person);
         let by = |path| objection(&state, PipelineWriter::Orchestrator, path);
-        for path in [".moai/specs/SPEC-A-001/plan.md", "docs/a.py", ".claude/x.json", "README.md"] {
+        for path in [
+            ".moai/specs/SPEC-A-001/plan.md",
+            "docs/a.py",
+            ".claude/x.json",
+            "README.md",
+            "progress.txt",
+        ] {
             assert_eq!(by(path), None, "{path}");
         }
-        for path in ["src/a.rs", "Makefile", "a/notes.txt"] {
+        for path in ["src/a.rs", "Makefile", "a/notes.txt", "CMakeLists.txt", "requirements.txt"] {
             assert_eq!(by(path).as_deref(), Some("NeedsWorker"), "{path}");
         }
         let solo = PipelineState { is_solo: true, ..state };

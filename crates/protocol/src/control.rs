@@ -204,6 +204,9 @@ pub struct CheckRequest {
     /// Files and folders, as typed.
     pub paths: Vec<PathBuf>,
     pub all: bool,
+    /// Revision whose findings do not count.
+    #[serde(default)]
+    pub base: Option<String>,
     #[serde(default)]
     pub format: ReportFormat,
     /// True if the text is colored.

@@ -3,6 +3,7 @@
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use moai_base::limits::REPEATS_MAX;
 use moai_base::time_units::{MS_PER_DAY, MS_PER_HOUR, MS_PER_MINUTE};
 use serde_json::{Map, Value};
 
@@ -101,10 +102,10 @@ fn text_of(fields: &Map<String, Value>, name: &str) -> Result<Option<String>, St
     }
 }
 
-/// 0 if missing.
+/// 0 if missing; at most [`REPEATS_MAX`], so that counts can be added.
 fn count_of(fields: &Map<String, Value>, name: &str) -> u32 {
     let number = fields.get(name).and_then(Value::as_u64).unwrap_or(0);
-    u32::try_from(number).unwrap_or(u32::MAX)
+    u32::try_from(number).unwrap_or(REPEATS_MAX).min(REPEATS_MAX)
 }
 
 fn texts_of(fields: &Map<String, Value>, name: &str) -> Result<Option<Vec<String>>, String> {

@@ -33,7 +33,7 @@ pub use status_text::{
     NO_SESSION_ID, adopted_for_another, already_owns_loop, loop_history, loop_history_document,
     loop_list, loop_list_document, loop_of_other_root, loop_of_other_session, loop_status,
     no_active_loop, no_loop, owner_still_active, session_contradicted, session_unknown,
-    several_active_loops,
+    several_active_loops, started_for_another,
 };
 
 /// The agent's instructions at the start of a loop; `checks` are the commands that a Stop runs.

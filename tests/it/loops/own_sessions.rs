@@ -141,6 +141,19 @@ fn an_agent_gives_its_loop_to_no_other_session() {
 }
 
 #[test]
+fn an_agent_starts_a_loop_for_no_other_session() {
+    let sandbox = project();
+    let mut host = host_of(&sandbox, SESSION);
+    for command in ["loop start --prompt x", "pipeline start --kind small --goal x"] {
+        let refused = host.agent(&format!("'{PROGRAM}' {command} --session {OTHER}; exit $?"));
+        assert_eq!(refused.code, 1, "{refused:#?}");
+        assert!(refused.stderr.contains("its own session only"), "{refused:#?}");
+    }
+    let started = host.agent(&format!("'{PROGRAM}' loop start --prompt x --session {SESSION}"));
+    assert_eq!(started.code, 0, "{started:#?}");
+}
+
+#[test]
 fn an_agent_that_drops_its_variables_is_no_person() {
     let (sandbox, id) = two_loops();
     let mut host = host_of(&sandbox, SESSION);

@@ -1,12 +1,15 @@
 //! Decisions that only a person makes: the approval of a plan, `[H]` items, and proposals in conflict with a
 //! provisional constraint. An agent asks, and its own answer does not count.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::{
-    GOAL, PLAN, approved, begun, notice, pipeline, plan_path, slash, status, stop, stop_output,
+    GOAL, PLAN, approve, approved, begun, notice, pipeline, plan_path, slash, status, stop,
+    stop_output,
 };
-use crate::support::{Output, PROGRAM, SESSION, Sandbox, finish};
+use crate::support::{Output, PROGRAM, SESSION, Sandbox, eventually, finish, write_file};
 use crate::terminal;
 
 const WITH_ITEM: &str = "\
@@ -194,7 +197,7 @@ fn faults_of_the_specification_keep_its_plan_from_being_approved() {
     assert!(reason.contains(&format!("{spec} line 4")), "{reason}");
     sandbox.write(&spec, "# Files\n\n### REQ-FILES-001: two\n- The system shall have two files.\n");
     assert!(notice(&stop_output(&sandbox)).contains("waits for your approval"));
-    super::approve(&sandbox);
+    approve(&sandbox);
 }
 
 #[test]
@@ -429,6 +432,37 @@ fn an_answer_is_no_task_any_more_once_its_pipeline_has_ended() {
         let told = sandbox.hook("user-prompt-submit", &input).context();
         assert!(!told.contains("the user agrees to"), "{restarts}: {told}");
     }
+}
+
+#[test]
+fn an_answer_during_a_stop_decides_that_stop() {
+    let sandbox = begun(GOAL);
+    let (slow, began) = (sandbox.base().join("slow"), sandbox.base().join("began"));
+    let script = format!(
+        "if test -e {slow}; then touch {began}; while test -e {slow}; do sleep 0.05; done; fi\n\
+         test -f mail.txt\n",
+        slow = slow.display(),
+        began = began.display()
+    );
+    sandbox.write("check.sh", &script);
+    let plan = WITH_ITEM.replace("test -f mail.txt", "sh check.sh");
+    sandbox.write(&plan_path(&sandbox), &plan);
+    approve(&sandbox);
+    sandbox.write("mail.txt", "Dear user\n");
+    assert!(stop(&sandbox).is_some(), "nobody has read the mail");
+    write_file(&slow, "");
+    sandbox.write("mail.txt", "Dear user,\n");
+    let held = std::thread::scope(|scope| {
+        let stopping = scope.spawn(|| stop(&sandbox));
+        let is_running = eventually(Duration::from_secs(30), || began.exists().then_some(()));
+        assert!(is_running.is_some(), "the check was not run");
+        let arguments = ["pipeline", "answer", "TODO-1/AC-2", "yes"];
+        assert_eq!(terminal::with_code(&sandbox, &arguments).code, 0);
+        std::fs::remove_file(&slow).expect("ours");
+        stopping.join().expect("the Stop ends")
+    });
+    assert_eq!(held, None, "the question was answered");
+    assert_eq!(status(&sandbox)["outcome"], "completed");
 }
 
 #[test]

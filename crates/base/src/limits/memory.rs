@@ -227,3 +227,5 @@ pub const VACUUMED_PAGES_MAX: u32 = 128;
 pub const INDEX_MERGE_PAGES: u32 = 64;
 /// Largest input of `memory import`, in bytes.
 pub const MEMORY_IMPORT_BYTES_MAX: u64 = 4 << 30;
+/// Repetitions that an imported observation may claim.
+pub const REPEATS_MAX: u32 = 1_000_000;

@@ -101,7 +101,7 @@ fn measure_scan(
         scan_given_text(work, text).map_err(|error| ScanCommandError(INVALID, error))?
     } else {
         found = find_scan_files(project, caller, rules, request)
-            .map_err(|error| ScanCommandError(REFUSED, error))?;
+            .map_err(|error| ScanCommandError(INVALID, error))?;
         scan_with_cache(engine, project, work, &found.files)
     };
     let ScanResults { results, skipped, excerpts, .. } = scanned;

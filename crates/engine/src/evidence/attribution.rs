@@ -33,7 +33,7 @@ use moai_host::servers::resolve::ResolvedServer;
 use moai_lsp::faults::is_kept_out_by_itself;
 use moai_lsp::impact::TouchedSymbols;
 use moai_lsp::impact::packages::PackageNames;
-use moai_scan::scan_text;
+use moai_scan::{ScanOutcome, scan_text};
 
 /// The base that findings are compared with.
 #[derive(Clone, Debug)]
@@ -174,7 +174,7 @@ impl ChangedSymbols {
         for file in files.values().filter(|file| file.is_renamed()) {
             earlier.extend(TouchedSymbols::from_move(file.base_path, &file.snapshot.path));
         }
-        // The keys of a configuration, such as `type`, are no names.
+        // Keys of a configuration, such as `type`, are not symbol names.
         let is_code = |path: &RelPath| !project.is_configuration(path);
         for (path, file) in files.iter().filter(|(path, file)| file.is_changed && is_code(path)) {
             let (before, symbols) = match file.base {
@@ -225,9 +225,9 @@ async fn base_findings(
         let gap = Gap::new(Cause::NoBaseline, "not measured before the change");
         let mut base_findings = KnownFindings::Unmeasured(gap);
         if result.kind == SensorKind::Scan
-            && let Some(findings) = scans.remove(&result.path)
+            && let Some(known) = scans.remove(&result.path)
         {
-            base_findings = KnownFindings::Measured(BaseResult { findings, has_fault: false });
+            base_findings = known;
         } else if let Some(file) = files.get(&result.path)
             && result.kind == SensorKind::Lsp
             && needs_base(result)
@@ -251,6 +251,13 @@ async fn base_findings(
             } else if has_other_server(engine, comparison, result, file.base_path) {
                 let reason = "the server's packages, programs or settings changed since";
                 base_findings = KnownFindings::Unmeasured(Gap::new(Cause::NoBaseline, reason));
+            } else if file.is_renamed()
+                && !file.is_changed
+                && is_judged_alone(project, &result.path)
+                && let Some(base_result) = result.base_result()
+            {
+                // Its text alone decides, and that is the same.
+                base_findings = KnownFindings::Measured(base_result);
             } else if file.is_renamed() {
                 let gap = Gap::new(Cause::NoBaseline, "the file was renamed");
                 base_findings = KnownFindings::Unmeasured(gap);
@@ -280,12 +287,18 @@ async fn base_findings(
     known
 }
 
+/// True if no other source decides about the findings in a file, as in YAML.
+fn is_judged_alone(project: &Project, path: &RelPath) -> bool {
+    let language = project.workspace.catalogue.language_of(path);
+    language.is_some_and(|language| language.spec.auxiliary)
+}
+
 /// The scan's findings in the base texts of changed files that have findings now.
 async fn base_scans(
     project: &Project,
     files: &BTreeMap<RelPath, ComparedFile<'_>>,
     results: &[SensorResult],
-) -> BTreeMap<RelPath, Vec<Finding>> {
+) -> BTreeMap<RelPath, KnownFindings> {
     let mut texts = Vec::new();
     for result in results.iter().filter(|it| it.kind == SensorKind::Scan && needs_base(it)) {
         if let Some(ComparedFile { base: BaseText::Text(text), is_changed: true, .. }) =
@@ -296,8 +309,12 @@ async fn base_scans(
     }
     let rules = Arc::clone(&project.rules);
     let scan = move |base: Snapshot| {
-        let outcome = scan_text(&rules, &base.path, &base.text, base.hash);
-        (base.path, outcome.findings)
+        let ScanOutcome { findings, gap } = scan_text(&rules, &base.path, &base.text, base.hash);
+        let known = match gap {
+            Some(gap) => KnownFindings::Unmeasured(gap),
+            None => KnownFindings::Measured(BaseResult { findings, has_fault: false }),
+        };
+        (base.path, known)
     };
     run_blocking(move || texts.into_iter().map(scan).collect()).await.unwrap_or_default()
 }

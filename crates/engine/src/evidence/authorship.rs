@@ -127,8 +127,10 @@ pub(crate) fn foreign_finding_lines(findings: &[Finding]) -> Vec<String> {
         lines.push(format!("{path} was changed (guard({code}): {message}{more})"));
     }
     let more = by_path.len().saturating_sub(FOREIGN_FILES_NAMED_MAX);
-    if more > 0 {
-        lines.push(format!("{more} more files were changed"));
+    match more {
+        0 => {}
+        1 => lines.push("1 more file was changed".to_owned()),
+        _ => lines.push(format!("{more} more files were changed")),
     }
     lines
 }

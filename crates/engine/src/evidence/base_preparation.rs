@@ -74,7 +74,7 @@ async fn measure_base(engine: &Arc<Engine>, project: &Project, base: &WorkBase) 
             // already; therefore the chunk is measured again. The measurement itself causes some
             // changes: cargo writes its lock file.
             let poll = disk_poll::sync_disk(engine, project).await;
-            is_kept = poll.epoch == epoch;
+            is_kept = poll.epoch.is_some() && poll.epoch == epoch;
             epoch = poll.epoch;
             if is_kept {
                 verified_results::record_results(engine, project, &mut results, poll);
@@ -105,7 +105,7 @@ async fn note_servers(engine: &Arc<Engine>, project: &Project, base: &WorkBase, 
             }
         }
     });
-    // After a panic later results count as the base's, as if nothing had changed.
+    // After a panic the servers are unknown, so a later change of packages goes unnoticed.
     noted.await.unwrap_or_default();
 }
 

@@ -50,23 +50,26 @@ struct BaseState {
 #[derive(Debug, Default)]
 pub(crate) struct BaseResults {
     states: HashMap<BaseId, BaseState>,
+    /// The states, the least recently used first.
     order: VecDeque<BaseId>,
 }
 
 impl BaseResults {
     /// The result for a file of a base state; `None` if it was not measured.
     pub(crate) fn get(
-        &self,
+        &mut self,
         base: &BaseId,
         file: &BaseFile,
         server: ServerIdentity,
     ) -> Option<BaseResult> {
+        self.mark_used(base);
         let mut measured = self.states.get(base)?.results.get(file)?.iter();
         let found = measured.find(|(other, _)| other.shares_environment(server));
         found.map(|(_, result)| result.clone())
     }
 
-    /// Stores a result unless there is an earlier one; beyond [`BASE_STATES_MAX`] base states the oldest is dropped.
+    /// Stores a result unless there is an earlier one; beyond [`BASE_STATES_MAX`] base states the one that was
+    /// least recently used is dropped.
     pub(crate) fn keep(
         &mut self,
         base: &BaseId,
@@ -106,7 +109,9 @@ impl BaseResults {
     }
 
     fn state(&mut self, base: &BaseId) -> &mut BaseState {
-        if !self.states.contains_key(base) {
+        if self.states.contains_key(base) {
+            self.mark_used(base);
+        } else {
             self.order.push_back(base.clone());
             if self.order.len() > BASE_STATES_MAX
                 && let Some(oldest) = self.order.pop_front()
@@ -115,6 +120,13 @@ impl BaseResults {
             }
         }
         self.states.entry(base.clone()).or_default()
+    }
+
+    fn mark_used(&mut self, base: &BaseId) {
+        let at = self.order.iter().position(|other| other == base);
+        if let Some(known) = at.and_then(|at| self.order.remove(at)) {
+            self.order.push_back(known);
+        }
     }
 
     /// Forgets the base states of a project.

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::evidence::stale_builds::stale_builds;
+use crate::evidence::stale_databases::stale_databases;
 use crate::evidence::work_base::{BaseText, WorkBase};
 use crate::ledger::AffectedFiles;
 use crate::project::Project;
@@ -99,6 +100,7 @@ impl AffectedScope {
         importers.retain(|path| !known.contains(path));
         let mut skipped = Vec::from_iter(left_out);
         skipped.extend(stale_builds(project, change.all, &affected.touched));
+        skipped.extend(stale_databases(project, change.all));
         let mut skipped_indirect = None;
         if found.is_cut || affected.is_cut {
             skipped.push(left_out_files("too many of them mention the changed symbols".to_owned()));
@@ -300,7 +302,7 @@ fn touched_symbols(
     let paths: BTreeSet<RelPath> = changed.iter().chain(deleted).cloned().collect();
     let packages = package_names(&project.root, paths.iter());
     let mut touched = TouchedSymbols::default();
-    // The keys of a configuration are no names; all files that it configures are measured.
+    // Keys of a configuration are not symbol names; all files that it configures are measured.
     let is_code = |path: &RelPath| !project.is_configuration(path);
     for (path, before) in base.texts(&paths).into_iter().filter(|(path, _)| is_code(path)) {
         let now = files::read_snapshot(&project.root, &path.under(&project.root)).ok();

@@ -56,7 +56,10 @@ pub(crate) fn files_run_as_code(project: &Project, changed: &[RelPath]) -> Vec<S
     }
     // Without a source that runs texts, no name matters.
     if let Some(first) = unsought.first().filter(|_| !found.files.is_empty()) {
-        let reason = format!("one of {} more files that may be run as code", unsought.len());
+        let reason = match unsought.len() {
+            1 => "it may be run as code".to_owned(),
+            many => format!("one of {many} more files that may be run as code"),
+        };
         skipped.push(skip(first, reason));
     }
     skipped

@@ -237,8 +237,14 @@ async fn measure_all(
             let (engine, project) = (Arc::clone(engine), project.clone());
             let (snapshot, turns) = (snapshot.clone(), Arc::clone(&turns));
             tasks.spawn(async move {
+                let waited_from = Instant::now();
                 let _turn = turns.acquire().await;
                 let start = Instant::now();
+                if start >= deadline && chosen.is_ok() {
+                    let detail = "the time was used up before it was measured";
+                    let gap = Gap::new(Cause::TimedOut, detail);
+                    return unmeasured(&snapshot, &chosen, gap, waited_from.elapsed());
+                }
                 let measuring = measure_with_retries(&engine, &project, &snapshot, &chosen);
                 timeout_at(deadline.into(), measuring)
                     .await

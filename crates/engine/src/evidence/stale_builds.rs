@@ -50,9 +50,10 @@ pub(super) fn stale_builds(
         }
     }
     let mut skipped = Vec::new();
+    let deadline = Instant::now() + Duration::from_millis(IMPACT_SEARCH_MS_MAX);
     for (folder, (at, source)) in latest {
         let Some(package) = stale_package(&project.root, folder, at, source) else { continue };
-        if package.is_affected(project, changed, touched) {
+        if package.is_affected(project, changed, touched, deadline) {
             let StalePackage { name, built, source, .. } = package;
             let reason = format!(
                 "built before {source} changed; files that import {name} were measured against it"
@@ -82,7 +83,7 @@ fn package_folder(root: &Path, path: &RelPath) -> Option<String> {
 }
 
 /// When a file changed; of a deleted one, when its folder did.
-fn changed_at(root: &Path, path: &RelPath) -> Option<SystemTime> {
+pub(super) fn changed_at(root: &Path, path: &RelPath) -> Option<SystemTime> {
     let file = path.under(root);
     let metadata = file.ancestors().find_map(|at| at.symlink_metadata().ok())?;
     metadata.modified().ok()
@@ -168,13 +169,13 @@ impl StalePackage {
         project: &Project,
         changed: &[RelPath],
         touched: &TouchedSymbols,
+        deadline: Instant,
     ) -> bool {
         let root = &project.root;
         let sources = files::walk_names(root, &|path| {
             let is_own_change = path.is_in(&self.folder) && changed.contains(path);
             is_source(path) && !is_own_change
         });
-        let deadline = Instant::now() + Duration::from_millis(IMPACT_SEARCH_MS_MAX);
         let found = files::search_files(root, &sources, deadline, &|text| {
             let imports = names_package(text, &self.name);
             let mentions = touched.may_change_meaning_of(text);

@@ -100,7 +100,8 @@ pub(crate) fn record_results(
     if disk.epoch.is_none() {
         for result in results.iter_mut().filter(|result| result.kind == SensorKind::Lsp) {
             result.findings.clear();
-            result.gap.get_or_insert_with(panic_gap);
+            // A gap that keeps its findings would store the empty list.
+            result.gap = Some(panic_gap());
         }
     }
     let proof_epoch = disk.epoch.filter(|_| disk.limit.is_none());

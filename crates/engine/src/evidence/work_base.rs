@@ -280,6 +280,24 @@ fn text_of(bytes: Vec<u8>) -> BaseText {
     }
 }
 
+/// The commit that the changes since a revision that the user named count from, off the event loop; `None` for
+/// HEAD, and without git. The error is one line for the user.
+pub(crate) async fn change_base(
+    project: &Project,
+    revision: Option<String>,
+) -> Result<Option<String>, String> {
+    let Some(revision) = revision else { return Ok(None) };
+    let root = project.root.clone();
+    match run_blocking(move || git::history::change_base(&root, &revision)).await {
+        Some(Ok(base)) => Ok(base),
+        Some(Err(error)) => {
+            let remedy = error.remedy.as_ref().map(|it| format!(": {it}")).unwrap_or_default();
+            Err(format!("nothing to compare with: {error}{remedy}"))
+        }
+        None => Err("internal error; see the daemon's log".to_owned()),
+    }
+}
+
 /// The base of a loop, off the event loop.
 pub(crate) async fn base_of_loop(
     engine: &Arc<Engine>,

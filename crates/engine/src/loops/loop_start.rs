@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::agent_session::session_of_tool;
+use crate::agent_session::{proven_session, session_of_tool};
 use crate::branches::loop_branch::{
     LoopBranch, branch_name, branch_start, create_branch, ensure_no_other_branch, next_base,
     read_git, undo_branch,
@@ -50,6 +50,9 @@ pub(crate) async fn handle(
         Ok(project) => project,
         Err(reply) => return reply,
     };
+    if let Err(reason) = refuse_for_another_session(engine, caller, request.session.as_deref()) {
+        return CommandReply::failure(REFUSED, &format!("moai-ralph: {reason}"));
+    }
     let (json, call) = (request.json, request.call.clone());
     let session = request.session.clone().or_else(|| session_of_tool(engine, caller));
     let mut continues = None;
@@ -76,6 +79,20 @@ pub(crate) async fn handle(
         }
         Ok(LoopStartOutcome::Workers(started)) => CommandReply::success(workers::started(&started)),
         Err(reason) => CommandReply::failure(REFUSED, &format!("moai-ralph: {reason}")),
+    }
+}
+
+/// An agent may name its own session only, or it could hold the Stops of another one. The error is the reason for
+/// the refusal.
+pub(crate) fn refuse_for_another_session(
+    engine: &Engine,
+    caller: &CallerContext,
+    named: Option<&str>,
+) -> Result<(), String> {
+    let is_agent = person::is_agent(engine, caller) || caller.is_tool();
+    match (named.filter(|_| is_agent), proven_session(engine, caller)) {
+        (Some(named), Ok(Some(own))) if named != own => Err(loops::started_for_another(&own)),
+        _ => Ok(()),
     }
 }
 

@@ -75,6 +75,7 @@ pub(super) async fn survey_commits(
         let commits = commits.into_iter().map(|commit| SurveyedCommit {
             commit: PipelineCommit::new(commit.id, &commit.message, commit.files),
             message: commit.message,
+            is_merge: commit.is_merge,
         });
         let (commits, style) = (commits.collect(), CommitStyle::of_subjects(&subjects));
         Ok::<_, GitError>(CommitSurvey {

@@ -4,7 +4,7 @@ use crate::engine::{Engine, now_ms};
 use crate::pipeline::saved_step::save_step;
 use crate::pipeline::worktree_end::close_after_end;
 use crate::project::Project;
-use moai_host::store::loops::LoopQuery;
+use moai_host::store::loops::{LoopQuery, SaveOutcome};
 use moai_host::store::pipelines::PipelineQuery;
 use moai_loops::state::{LoopState, Status};
 use moai_pipeline::ending::LoopEnding;
@@ -68,7 +68,13 @@ pub(super) async fn end_without_loop(
     let ending = held.and_then(loop_ending).unwrap_or(LoopEnding::Gone);
     let (next, _) = step(before, PipelineEvent::LoopEnded(ending), now_ms());
     let saved = engine.store.advance_pipeline(&project.key, before, next.clone()).await;
-    saved.map_err(|error| error.to_string())?;
-    Box::pin(close_after_end(engine, project, before)).await;
-    Ok(next)
+    if saved.map_err(|error| error.to_string())? == SaveOutcome::Saved {
+        Box::pin(close_after_end(engine, project, before)).await;
+        return Ok(next);
+    }
+    // Changed meanwhile, such as by `pipeline resume`: the stored state is the true one.
+    let which = PipelineQuery::Id(before.id.clone());
+    let found = engine.store.find_pipeline(&project.key, &project.root, which).await;
+    let found = found.map_err(|error| error.to_string())?;
+    found.ok_or_else(|| format!("pipeline {} no longer exists", before.id))
 }

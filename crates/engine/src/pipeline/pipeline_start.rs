@@ -7,7 +7,7 @@ use crate::agent_session::named_session;
 use crate::engine::{Engine, now_ms, run_blocking};
 use crate::exam::rubrics;
 use crate::ledger::PendingStart;
-use crate::loops::loop_start::{LoopStartOutcome, start_loop};
+use crate::loops::loop_start::{LoopStartOutcome, refuse_for_another_session, start_loop};
 use crate::loops::{loop_cancel, session_loop};
 use crate::pipeline::commit_survey::note_start;
 use crate::pipeline::worktree_end::pipeline_of_worktree;
@@ -33,6 +33,7 @@ pub(super) async fn start(
     request: PipelineStart,
     session: Option<String>,
 ) -> Result<CommandReply, String> {
+    refuse_for_another_session(call.engine, call.caller, session.as_deref())?;
     let session = session.or_else(|| named_session(call.engine, call.caller));
     let state = begin(call.engine, &call.project, request, session.as_deref()).await?;
     if let Some(session) = &session {

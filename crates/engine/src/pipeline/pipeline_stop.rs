@@ -29,11 +29,13 @@ use moai_base::limits::ACCEPTANCE_OUTPUT_CHARS_MAX;
 use moai_base::verdict::{Cause, Verdict};
 use moai_host::store::StoreError;
 use moai_host::store::loops::SaveOutcome;
+use moai_host::store::pipelines::PipelineChange;
 use moai_loops::exam::READING;
 use moai_loops::facts::{Consultation, JudgeOutcome, WorkChange};
 use moai_loops::progress;
 use moai_loops::state::{LoopState, Mode};
 use moai_pipeline::gate::ReviewReading;
+use moai_pipeline::gate_document::GateDocument;
 use moai_pipeline::objection::PlanObjection;
 use moai_pipeline::plan::{PlanDocument, TodoId, TodoStatus};
 use moai_pipeline::state::{PipelineKind, PipelinePhase, PipelineState};
@@ -284,15 +286,8 @@ impl MeasuredPlan {
         !is_open && self.next.kind.has_plan() && self.next.passed_todos() == self.next.todos.len()
     }
 
-    /// Writes the boxes and then saves the pipeline, after the decision of the loop was saved: nothing writes
-    /// the boxes of a pipeline that has ended.
-    pub(crate) async fn save(
-        self,
-        engine: &Arc<Engine>,
-        project: &Project,
-        decided: &LoopState,
-        review: ReviewReading,
-    ) -> PlanNotices {
+    /// The plan after the decision about the loop.
+    pub(crate) fn decided(self, decided: &LoopState, review: ReviewReading) -> DecidedPlan {
         let Self { before, next, boxes, .. } = self;
         let (mut next, _) = step(&next, PipelineEvent::ReviewGiven(review), now_ms());
         if let Some(ending) = loop_ending(decided) {
@@ -302,35 +297,49 @@ impl MeasuredPlan {
             next.kind == PipelineKind::Full && next.phase == PipelinePhase::Finalize;
         let (documents, hashes) = documents_of(&next);
         next.gate_documents.extend(hashes);
+        DecidedPlan { change: Arc::new(PipelineChange { before, next }), boxes, documents }
+    }
+}
+
+/// A pipeline after the decision about its loop.
+pub(crate) struct DecidedPlan {
+    /// To be saved together with the decision.
+    pub(crate) change: Arc<PipelineChange>,
+    boxes: Vec<(TodoId, TodoStatus)>,
+    documents: Vec<GateDocument>,
+}
+
+impl DecidedPlan {
+    /// Writes the boxes and documents of a pipeline that was saved.
+    pub(crate) async fn write(
+        self,
+        engine: &Arc<Engine>,
+        project: &Project,
+        decided: &LoopState,
+    ) -> PlanNotices {
+        let Self { change, boxes, documents } = self;
+        let PipelineChange { before, next } = &*change;
         let (mut notices, mut end) = (Vec::new(), Vec::new());
         if !boxes.is_empty() {
             let path = next.plan_path();
             let change = move |text: &str| with_boxes(text, &boxes);
             notices.extend(loop_files::change_file(engine, project, &path, change).await);
         }
-        match engine.store.advance_pipeline(&project.key, &before, next.clone()).await {
-            Ok(SaveOutcome::Saved) => {}
-            Ok(SaveOutcome::Overtaken) => return PlanNotices { notices, end },
-            Err(error) => {
-                let notices = vec![words::not_saved(&next, &error.to_string())];
-                return PlanNotices { notices, end };
-            }
-        }
         notices.extend(write_documents(engine, project, documents).await);
         let is_new = |path: &&String| !before.changed_documents.contains(path);
         let changed = next.changed_documents.iter().filter(is_new);
-        notices.extend(changed.map(|path| words::document_changed(&next, path)));
+        notices.extend(changed.map(|path| words::document_changed(next, path)));
         // Documents that must be committed exist before the commits.
         let is_time = !next.is_active() || next.phase == PipelinePhase::Finalize;
         if is_time && next.kind == PipelineKind::Full && !before.has_left_documents {
-            notices.extend(write_learnings(engine, project, &next).await);
+            notices.extend(write_learnings(engine, project, next).await);
         }
         if !next.is_active() {
-            close_after_end(engine, project, &before).await;
+            close_after_end(engine, project, before).await;
             let session = decided.session_id.as_deref().unwrap_or_default();
-            note_drafts(engine, project, session, observed::pipeline_learnings(&next));
-            end.push(ended(&next));
-            end.extend(left_lines(&next, &worktree_statuses(engine, project, &next).await));
+            note_drafts(engine, project, session, observed::pipeline_learnings(next));
+            end.push(ended(next));
+            end.extend(left_lines(next, &worktree_statuses(engine, project, next).await));
         }
         PlanNotices { notices, end }
     }

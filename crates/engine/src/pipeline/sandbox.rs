@@ -40,10 +40,10 @@ pub(super) async fn run_in_container(
             CommandOutcome::Passed => {}
             CommandOutcome::Failed(how) if how == OWN_FAILURE => {
                 let output = one_line(&redact(run.output), GAP_CHARS_MAX);
-                if failed.is_empty() {
+                if failed.is_empty() && gaps.is_empty() {
                     return SandboxReading::OnHost(format!("docker failed: {output}"));
                 }
-                // What failed before still counts.
+                // The results before it still count.
                 gaps.push(format!("`{}` docker failed: {output}", command.name));
             }
             CommandOutcome::Failed(how) => {

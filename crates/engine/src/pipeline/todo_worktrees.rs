@@ -84,8 +84,10 @@ pub(crate) async fn answer_stop(
         return Some(output);
     }
     let failed_before = pipeline.failed_todos();
-    let pipeline = note_ends(call, state, pipeline, &statuses, deadline).await?;
-    let mut notices = words::failed_in_worktrees(&pipeline, &failed_before);
+    let mut notices = Vec::new();
+    let ends = note_ends(call, state, pipeline, &statuses, deadline, &mut notices);
+    let pipeline = ends.await?;
+    notices.extend(words::failed_in_worktrees(&pipeline, &failed_before));
     let (pipeline, unmade) = make_worktrees(engine, project, pipeline).await;
     notices.extend(unmade);
     let statuses = worktree_statuses(engine, project, &pipeline).await;
@@ -132,14 +134,15 @@ async fn pause_if_exam_changed(call: &HookCall<'_>, state: &LoopState) -> Option
     }
 }
 
-/// Records the loops that have ended, and those whose folder is missing. `None` if the pipeline ended
-/// meanwhile.
+/// Records the loops that have ended, and those whose folder is missing; adds notices for the user. `None` if
+/// the pipeline ended meanwhile.
 async fn note_ends(
     call: &HookCall<'_>,
     state: &LoopState,
     mut pipeline: PipelineState,
     statuses: &[TodoWorktreeStatus],
     deadline: Instant,
+    notices: &mut Vec<String>,
 ) -> Option<PipelineState> {
     let (engine, project) = (call.engine, &call.project);
     let is_working = |status: &&TodoWorktreeStatus| status.tree.stage == WorktreeStage::Working;
@@ -169,7 +172,8 @@ async fn note_ends(
         let boxes: Vec<_> = boxes.collect();
         if !boxes.is_empty() {
             let change = move |text: &str| with_boxes(text, &boxes);
-            loop_files::change_file(engine, project, &next.plan_path(), change).await;
+            let path = next.plan_path();
+            notices.extend(loop_files::change_file(engine, project, &path, change).await);
         }
         pipeline = next;
     }

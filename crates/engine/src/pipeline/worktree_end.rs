@@ -40,7 +40,9 @@ pub(crate) fn remove_after_session(call: &HookCall<'_>) {
     if !tree.key.database(&engine.dirs.state).exists() {
         return;
     }
+    let job = engine.job();
     tokio::spawn(async move {
+        let _job = job;
         let Some((project, held)) = ended_worktree(&engine, &tree).await else { return };
         for _ in 0..WORKTREE_LEAVE_TRIES_MAX {
             let root = tree.root.clone();

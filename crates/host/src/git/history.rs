@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use git2::{Oid, Repository, Sort};
+use git2::{ErrorCode, Oid, Repository, Sort};
 
+use super::branches::shared_commit;
 use super::foreign_commits::fetched_commits;
 use super::{
-    GitError, NO_COMMIT, needed, no_repository, unreadable_repository, work_tree_and_root,
+    GitError, NO_COMMIT, base_commit, needed, no_repository, open, unreadable_repository,
+    work_tree_and_root,
 };
 use moai_base::path::RelPath;
 
@@ -18,6 +20,8 @@ pub struct HistoryCommit {
     pub message: String,
     /// Paths that it changes, relative to the root, sorted.
     pub files: Vec<String>,
+    /// True if it has several parents.
+    pub is_merge: bool,
 }
 
 /// The commits that HEAD contains and `base` does not, oldest first; at most `limit` of them, the latest ones.
@@ -50,6 +54,42 @@ pub fn commits_since(
         read.collect()
     };
     read().map_err(|error| unreadable_repository(&root, &error))
+}
+
+/// The commit that the changes since a revision count from: the latest one that the revision and HEAD share,
+/// as in `git diff REVISION...`. A revision without a commit, such as a tree, is returned as it is. `Ok(None)`
+/// without git.
+///
+/// # Errors
+///
+/// The revision is unknown, or shares no commit with HEAD; git's data cannot be read.
+pub fn change_base(root: &Path, revision: &str) -> Result<Option<String>, GitError> {
+    let Some(repository) = open(root)? else { return Ok(None) };
+    let broken = |error: git2::Error| unreadable_repository(root, &error);
+    let head = base_commit(root)?.unwrap_or_default();
+    if revision == NO_COMMIT || revision == "HEAD" && head == NO_COMMIT {
+        return Ok(Some(revision.to_owned()));
+    }
+    let object = match repository.revparse_single(revision) {
+        Ok(object) => object,
+        Err(error) if error.code() == ErrorCode::NotFound => {
+            return Err(GitError {
+                detail: format!("git has no revision '{revision}'"),
+                remedy: None,
+            });
+        }
+        Err(error) => return Err(broken(error)),
+    };
+    let Ok(commit) = object.peel_to_commit() else { return Ok(Some(revision.to_owned())) };
+    let shared = match Oid::from_str(&head) {
+        Ok(head) => shared_commit(root, &commit.id().to_string(), &head.to_string())?,
+        Err(_) => None,
+    };
+    if shared.is_some() {
+        return Ok(shared);
+    }
+    let remedy = repository.is_shallow().then(|| "git fetch --unshallow".to_owned());
+    Err(GitError { detail: format!("'{revision}' and HEAD have no commit in common"), remedy })
 }
 
 /// True if HEAD is `base` or comes after it. `base` is a result of [`super::base_commit`].
@@ -104,6 +144,7 @@ fn read_commit(
         id: id.to_string(),
         message: String::from_utf8_lossy(commit.message_bytes()).into_owned(),
         files: files.into_iter().collect(),
+        is_merge: commit.parent_count() > 1,
     })
 }
 

@@ -5,11 +5,13 @@ mod marker_sync;
 mod records;
 mod stored_loop;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rusqlite::{OptionalExtension as _, Row, Transaction, params};
 
 use super::exams::{self, ExamTexts};
+use super::pipelines::PipelineChange;
 use super::{ProjectKey, Store, StoreError};
 use marker_sync::{MarkerChange, read_loop_row};
 use moai_base::limits::LOOPS_LISTED_MAX;
@@ -54,6 +56,13 @@ pub enum SaveOutcome {
     Overtaken,
 }
 
+/// Outcome of a change of a loop with its pipeline.
+struct SavedLoop {
+    outcome: SaveOutcome,
+    /// The root of the pipeline that was changed.
+    pipeline_root: Option<PathBuf>,
+}
+
 impl Store {
     /// Adds a loop. [`StoreError::Conflict`] if its session has an active one.
     pub async fn insert_loop(
@@ -95,11 +104,31 @@ impl Store {
         before: &LoopState,
         next: LoopState,
     ) -> Result<SaveOutcome, StoreError> {
+        self.advance_loop_and_pipeline(project, before, next, None).await
+    }
+
+    /// Replaces `before` by `next`, and the pipeline of the loop, if both are unchanged; else neither.
+    pub async fn advance_loop_and_pipeline(
+        &self,
+        project: &ProjectKey,
+        before: &LoopState,
+        next: LoopState,
+        pipeline: Option<Arc<PipelineChange>>,
+    ) -> Result<SaveOutcome, StoreError> {
         let (before, next) = (before.clone().without_secrets(), next.without_secrets());
-        self.write_with_marker(project, move |transaction| {
+        let change = pipeline.clone();
+        let saved = self.write_with_marker(project, move |transaction| {
+            let overtaken = SavedLoop { outcome: SaveOutcome::Overtaken, pipeline_root: None };
             let stored = find(transaction, "id = ?1", &next.id)?;
             if stored.map(LoopState::without_secrets) != Some(before) {
-                return Ok((SaveOutcome::Overtaken, None));
+                return Ok((overtaken, None));
+            }
+            let mut pipeline_root = None;
+            if let Some(change) = change {
+                pipeline_root = change.write(transaction)?;
+                if pipeline_root.is_none() {
+                    return Ok((overtaken, None));
+                }
             }
             let row = read_loop_row(transaction, &next.id)?;
             let before = row_hash(transaction, &next.id)?;
@@ -115,9 +144,14 @@ impl Store {
                 ],
             )?;
             add_record(transaction, &next.id, before)?;
-            Ok((SaveOutcome::Saved, MarkerChange::between(transaction, row.as_ref(), &next)?))
-        })
-        .await
+            let saved = SavedLoop { outcome: SaveOutcome::Saved, pipeline_root };
+            Ok((saved, MarkerChange::between(transaction, row.as_ref(), &next)?))
+        });
+        let SavedLoop { outcome, pipeline_root } = saved.await?;
+        if let (Some(change), Some(root)) = (pipeline, pipeline_root) {
+            self.write_pipeline_marks(&change.next, &root);
+        }
+        Ok(outcome)
     }
 
     /// Finds a loop of a root; an id selects among all roots of the project.

@@ -8,6 +8,7 @@
 use std::fs;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rusqlite::{OptionalExtension as _, Row, Transaction, params};
 
@@ -26,6 +27,41 @@ pub enum PipelineQuery {
     Id(String),
     /// The last one, an active one first.
     Latest,
+}
+
+/// A change of a pipeline.
+#[derive(Clone, Debug)]
+pub struct PipelineChange {
+    /// The state that the change was computed from.
+    pub before: PipelineState,
+    pub next: PipelineState,
+}
+
+impl PipelineChange {
+    /// Replaces the state, and returns the root of the pipeline; `None` if the stored state is another one.
+    pub(super) fn write(
+        &self,
+        transaction: &Transaction<'_>,
+    ) -> Result<Option<PathBuf>, StoreError> {
+        let Self { before, next } = self;
+        if find(transaction, "id = ?1", &next.id)?.as_ref() != Some(before) {
+            return Ok(None);
+        }
+        transaction.execute(
+            "UPDATE pipelines SET loop_id = ?2, is_active = ?3, state = ?4, updated_ms = ?5
+             WHERE id = ?1",
+            params![
+                next.id,
+                next.loop_id,
+                next.is_active(),
+                encode(next)?,
+                sql_integer(next.updated_ms)
+            ],
+        )?;
+        let sql = "SELECT root FROM pipelines WHERE id = ?1";
+        let root: String = transaction.query_row(sql, params![next.id], |row| row.get(0))?;
+        Ok(Some(PathBuf::from(root)))
+    }
 }
 
 impl Store {
@@ -69,43 +105,30 @@ impl Store {
         before: &PipelineState,
         next: PipelineState,
     ) -> Result<SaveOutcome, StoreError> {
-        let before = before.clone();
-        let (mark, is_active) = (self.pipeline_mark(&next.id), next.is_active());
-        let trees = next.worktrees.clone();
-        let saved = self.write(project, move |transaction| {
-            if find(transaction, "id = ?1", &next.id)? != Some(before) {
-                return Ok((SaveOutcome::Overtaken, None));
-            }
-            transaction.execute(
-                "UPDATE pipelines SET loop_id = ?2, is_active = ?3, state = ?4, updated_ms = ?5
-                 WHERE id = ?1",
-                params![
-                    next.id,
-                    next.loop_id,
-                    next.is_active(),
-                    encode(&next)?,
-                    sql_integer(next.updated_ms)
-                ],
-            )?;
-            let sql = "SELECT root FROM pipelines WHERE id = ?1";
-            let root: String = transaction.query_row(sql, params![next.id], |row| row.get(0))?;
-            Ok((SaveOutcome::Saved, Some(root)))
-        });
-        let (outcome, root) = saved.await?;
-        if outcome == SaveOutcome::Saved {
-            for tree in trees {
-                match (self.pipeline_mark(&tree.loop_id), tree.stage) {
-                    (mark, WorktreeStage::Working) => write_mark(&mark, &tree.root),
-                    (mark, _) => remove_mark(&mark),
-                }
+        let change = Arc::new(PipelineChange { before: before.clone(), next });
+        let written = Arc::clone(&change);
+        let root = self.write(project, move |transaction| written.write(transaction)).await?;
+        let Some(root) = root else { return Ok(SaveOutcome::Overtaken) };
+        self.write_pipeline_marks(&change.next, &root);
+        Ok(SaveOutcome::Saved)
+    }
+
+    /// Writes and removes the marks of a pipeline and of its worktrees.
+    pub(super) fn write_pipeline_marks(&self, state: &PipelineState, root: &Path) {
+        for tree in &state.worktrees {
+            let mark = self.pipeline_mark(&tree.loop_id);
+            if tree.stage == WorktreeStage::Working {
+                write_mark(&mark, &tree.root);
+            } else {
+                remove_mark(&mark);
             }
         }
-        match root {
-            Some(root) if is_active => write_mark(&mark, Path::new(&root)),
-            Some(_) => remove_mark(&mark),
-            None => {}
+        let mark = self.pipeline_mark(&state.id);
+        if state.is_active() {
+            write_mark(&mark, root);
+        } else {
+            remove_mark(&mark);
         }
-        Ok(outcome)
     }
 
     fn pipeline_mark(&self, id: &str) -> PathBuf {

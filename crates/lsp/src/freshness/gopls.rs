@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::push::{ProofRules, PushProtocol};
 use super::{MeasurementContext, ProtocolStep};
 use crate::registry::ServerSpec;
-use moai_base::finding::Finding;
+use moai_base::finding::{Finding, has_errors};
 use moai_base::limits::{GOPLS_SECOND_PASS_MS, SETTLE_MS};
 use moai_base::verdict::{Cause, Gap};
 
@@ -95,11 +95,11 @@ fn rules(subject: &MeasurementContext<'_>) -> ProofRules {
     ProofRules { quiet, needs_version: true, clean_without_version: false }
 }
 
-/// While gopls cannot load the project, its import errors are consequences of that, and an empty
-/// list proves nothing.
+/// While gopls cannot load the project, its import errors are consequences of that, and a list without
+/// errors proves nothing.
 fn without_import_complaints(fault: &str, mut found: Vec<Finding>) -> Result<Vec<Finding>, Gap> {
     found.retain(|finding| !finding.message.starts_with(IMPORT_COMPLAINT));
-    if !found.is_empty() {
+    if has_errors(&found) {
         return Ok(found);
     }
     let gap = Gap::new(Cause::ProjectFault, format!("gopls cannot load the project: {fault}"));
@@ -137,6 +137,7 @@ mod tests {
     use super::super::habits::PublishHabits;
     use super::super::tests::{spec, with_subject, word};
     use super::*;
+    use moai_base::finding::Severity;
 
     const NO_DELAY: &str = r#", "initialization_options": {"diagnosticsDelay": "0s"}"#;
 
@@ -166,6 +167,16 @@ mod tests {
             word(&step)
         });
         assert_eq!(words.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_project_that_cannot_be_loaded_is_unmeasured_unless_errors_remain() {
+        let finding = moai_base::samples::finding("a.go", 1, "x");
+        let hint = Finding { severity: Severity::Hint, ..finding.clone() };
+        let complaint = Finding { message: format!("{IMPORT_COMPLAINT} b"), ..finding.clone() };
+        let remaining = |found: Vec<Finding>| without_import_complaints("go.mod is broken", found);
+        assert!(remaining(vec![complaint.clone(), hint]).is_err(), "a hint proves nothing");
+        assert_eq!(remaining(vec![complaint, finding.clone()]), Ok(vec![finding]));
     }
 
     #[test]

@@ -20,8 +20,8 @@ use crate::messages::{first_configuration_fault, parse_diagnostics};
 use crate::registry::CheckingRules;
 use crate::session::ProjectListing;
 use crate::session::outside::{CoveringConfig, ListedProject, ReportedProject};
-use crate::switched_off::{is_project_marker, project_marker};
-use moai_base::finding::Finding;
+use crate::switched_off::project_marker;
+use moai_base::finding::{Finding, has_errors};
 use moai_base::limits::{PULL_RETRY_MS_MAX, PULL_RETRY_MS_MIN};
 use moai_base::verdict::{Cause, Gap};
 
@@ -78,12 +78,14 @@ impl PullProtocol {
             Ok(report) => {
                 match (report["kind"].as_str(), parse_diagnostics(subject.about, &report["items"]))
                 {
-                    (Some("full"), Some(findings)) if findings.is_empty() && subject.is_loading => {
+                    (Some("full"), Some(findings))
+                        if !has_errors(&findings) && subject.is_loading =>
+                    {
                         self.asks_again = true;
                         ProtocolStep::Wait
                     }
                     (Some("full"), Some(findings)) => {
-                        let failure = self.failure.take().filter(|_| findings.is_empty());
+                        let failure = self.failure.take().filter(|_| !has_errors(&findings));
                         match failure {
                             Some(failure) => {
                                 let detail = format!("the server failed: {failure}");
@@ -189,7 +191,8 @@ impl PullProtocol {
         &mut self,
         project: Result<ReportedProject, Gap>,
     ) -> ProtocolStep {
-        let measured = self.measured.take();
+        // A measurement that was restarted since does not wait for a list yet.
+        let measured = self.measured.take_if(|measured| measured.project.is_some());
         let Some(MeasuredFindings { findings, project: Some(name), change_count }) = measured
         else {
             return ProtocolStep::Wait;
@@ -220,11 +223,10 @@ impl PullProtocol {
     }
 }
 
-/// Without the list, later changes of unpolled files would be missed: findings count, but their
-/// absence does not.
+/// Without the list, later changes of unpolled files would be missed: errors count, but their absence
+/// does not.
 fn unlisted_step(findings: Vec<Finding>, gap: Gap) -> ProtocolStep {
-    let is_clean = findings.iter().all(is_project_marker);
-    ProtocolStep::Done(if is_clean { Err(gap) } else { Ok(findings) })
+    ProtocolStep::Done(if has_errors(&findings) { Ok(findings) } else { Err(gap) })
 }
 
 fn no_list_gap() -> Gap {
@@ -266,6 +268,12 @@ mod tests {
         check(Ok(&full(0)), false, "clean");
         check(Ok(&full(0)), true, "wait");
         check(Ok(&full(2)), true, "2 found");
+        let mut hints = full(2);
+        for hint in hints["items"].as_array_mut().unwrap() {
+            hint["severity"] = json!(4);
+        }
+        check(Ok(&hints), false, "2 found");
+        check(Ok(&hints), true, "wait");
     }
 
     #[test]

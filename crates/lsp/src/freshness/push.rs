@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{MeasurementContext, ProtocolStep};
 use crate::messages::parse_diagnostics;
-use moai_base::finding::Finding;
+use moai_base::finding::{Finding, has_errors};
 use moai_base::limits::PUSH_SILENT_MS_MAX;
 use moai_base::verdict::{Cause, Gap};
 
@@ -163,22 +163,21 @@ impl PushProtocol {
         if subject.now < quiet_at {
             return ProtocolStep::WakeAt(quiet_at);
         }
-        if !last.findings.is_empty() {
-            let (findings, is_sure) = (last.findings.clone(), last.has_our_version);
+        let (findings, is_sure) = (last.findings.clone(), last.has_our_version);
+        if has_errors(&findings) {
             return self.confirm(subject, is_sure, findings);
         }
         if subject.is_loading {
             return ProtocolStep::Wait;
         }
-        // Perhaps empty because the project is not loaded. Resent only once: some servers report
+        // Perhaps without errors because the project is not loaded. Resent only once: some servers report
         // every analysis as a progress, so that all their publishes arrive during one.
         if last.while_loading && !self.has_resent {
             self.has_resent = true;
             return self.again(ProtocolStep::Resend);
         }
-        if last.has_our_version || rules.clean_without_version {
-            let is_sure = last.has_our_version;
-            return self.confirm(subject, is_sure, Vec::new());
+        if is_sure || rules.clean_without_version || !findings.is_empty() {
+            return self.confirm(subject, is_sure, findings);
         }
         ProtocolStep::Done(Err(Gap::new(
             Cause::Silent,
@@ -289,6 +288,30 @@ mod tests {
             ],
             &["wait", "wake", "wake", "wake", "wake", "1 found"],
         );
+    }
+
+    #[test]
+    fn a_list_without_errors_waits_for_the_end_of_loading() {
+        let publish = |severity: u64| {
+            let place = json!({"line": 0, "character": 0});
+            let range = json!({"start": place, "end": place});
+            let list = json!([{"range": range, "message": "x", "severity": severity}]);
+            let mut push = PushProtocol::default();
+            let start = Instant::now();
+            let mut at = |ms: u64, is_loading: bool, is_publish: bool| {
+                with_subject(start, ms, is_loading, |subject| {
+                    if is_publish {
+                        word(&push.on_publish(subject, Some(3), &list))
+                    } else {
+                        word(&push.on_response(subject))
+                    }
+                })
+            };
+            at(0, true, false);
+            at(1, true, true);
+            at(300, true, false)
+        };
+        assert_eq!((publish(1).as_str(), publish(2).as_str()), ("1 found", "wait"));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::jsonrpc::RpcError;
 use crate::messages::parse_diagnostics;
-use moai_base::finding::{Finding, Severity};
+use moai_base::finding::{Finding, has_errors};
 use moai_base::limits::{PULL_RETRY_MS_MIN, RUST_RELOAD_MS};
 use moai_base::verdict::{Cause, Gap};
 
@@ -146,7 +146,7 @@ impl RustAnalyzerProtocol {
     fn on_pulled(&mut self, subject: &MeasurementContext<'_>, found: Vec<Finding>) -> ProtocolStep {
         if found.iter().any(|finding| finding.code == UNLINKED) {
             let gap = Gap::new(Cause::ProjectFault, "no crate includes the file")
-                .with_remedy("declare it with `mod`");
+                .with_remedy("declare it with `mod`, or enable its feature");
             return ProtocolStep::Done(Err(gap));
         }
         if let Some(gap) = subject.flycheck.lasting_project_fault() {
@@ -166,7 +166,7 @@ impl RustAnalyzerProtocol {
     ) -> ProtocolStep {
         match verdict {
             // A project that is described without Cargo has no manifests.
-            Ok(findings) if !has_error(&findings) && subject.has_cargo_manifest => {
+            Ok(findings) if !has_errors(&findings) && subject.has_cargo_manifest => {
                 self.unproven = findings;
                 self.stage = RustAnalyzerStage::Membership;
                 membership_request(subject)
@@ -248,7 +248,7 @@ fn verdict(subject: &MeasurementContext<'_>, native: Vec<Finding>) -> Result<Vec
         }
     }
     let root = root_of(subject);
-    match subject.flycheck.unproven_reason(root).filter(|_| !has_error(&findings)) {
+    match subject.flycheck.unproven_reason(root).filter(|_| !has_errors(&findings)) {
         Some(gap) => Err(gap),
         None => Ok(findings),
     }
@@ -261,10 +261,6 @@ fn membership_request(subject: &MeasurementContext<'_>) -> ProtocolStep {
 
 fn is_same_problem(one: &Finding, other: &Finding) -> bool {
     one.range.start == other.range.start && (one.code == other.code || one.message == other.message)
-}
-
-fn has_error(found: &[Finding]) -> bool {
-    found.iter().any(|finding| finding.severity == Severity::Error)
 }
 
 /// The project's root: the file's absolute path without its relative path.

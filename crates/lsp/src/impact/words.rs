@@ -305,9 +305,16 @@ pub(super) fn strip_comment(line: &str) -> Option<&str> {
 /// The ranges of the strings in a line; they begin with the quote.
 fn string_ranges(code: &str) -> Vec<(usize, usize)> {
     let bytes = code.as_bytes();
+    let has_lifetimes = ["<'", "&'"]
+        .iter()
+        .any(|mark| code.match_indices(mark).any(|(before, _)| begins_lifetime(code, before + 1)));
     let (mut found, mut at) = (Vec::new(), 0);
     while let Some(start) = bytes[at..].iter().position(|byte| b"\"'`".contains(byte)) {
         let start = at + start;
+        if has_lifetimes && begins_lifetime(code, start) {
+            at = start + 1;
+            continue;
+        }
         let Some(length) = bytes[start + 1..].iter().position(|byte| *byte == bytes[start]) else {
             break;
         };
@@ -315,6 +322,13 @@ fn string_ranges(code: &str) -> Vec<(usize, usize)> {
         at = start + length + 2;
     }
     found
+}
+
+/// True if the quote at this place is that of a Rust lifetime: a name without another quote follows.
+fn begins_lifetime(code: &str, quote: usize) -> bool {
+    let Some(rest) = code[quote..].strip_prefix('\'') else { return false };
+    let end = rest.bytes().position(|byte| !is_word_byte(byte)).unwrap_or(rest.len());
+    end > 0 && !rest[end..].starts_with('\'')
 }
 
 fn is_declaration_keyword(word: &str) -> bool {
@@ -417,6 +431,9 @@ mod tests {
     #[test]
     fn comments_and_prose_in_strings_are_no_names() {
         assert_eq!(names_of_code("send(\"hello there\", 'kind') # the rest"), ["send", "kind"]);
+        let view = names_of_code("pub struct View<'a, 'b: 'a> { row: Row<'a>, c: char = 'x' }");
+        assert!(view.contains(&"row") && view.contains(&"Row"), "{view:?}");
+        assert_eq!(names_of_code("let x = ['some name', 'kind'];"), ["let", "x", "kind"]);
         assert!(names_of_code("# a comment").is_empty());
     }
 }

@@ -166,6 +166,7 @@ fn default_server_spec() -> ServerSpec {
         configuration_errors: Vec::new(),
         loading_errors: Vec::new(),
         raised_to_errors: Vec::new(),
+        lowered_to_warnings: Vec::new(),
         logs_failures: false,
         needs: Vec::new(),
         tools: Vec::new(),

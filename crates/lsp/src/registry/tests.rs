@@ -35,6 +35,9 @@ fn every_server_is_described_and_names_known_languages() {
     assert_eq!(language("data.json"), Some(("json", "json")));
     // Comments are allowed there.
     assert_eq!(language("pkg/tsconfig.build.json"), Some(("json", "jsonc")));
+    assert_eq!(language(".vscode/settings.json"), Some(("json", "jsonc")));
+    assert_eq!(language("web/.vscode/launch.json"), Some(("json", "jsonc")));
+    assert_eq!(language("vscode/settings.json"), Some(("json", "json")));
     assert_eq!(language("README.md"), None);
 }
 

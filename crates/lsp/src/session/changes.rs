@@ -46,9 +46,8 @@ fn lsp_position(index: &LineIndex<'_>, offset: usize, encoding: PositionEncoding
     json!({"line": at.line, "character": at.character})
 }
 
-/// Byte offsets of the start of the difference, and of its end in each text. All three are on
-/// character boundaries, and never between `\r` and `
-/// `, where LSP has no position.
+/// Byte offsets of the start of the difference and of its end in each text. All lie on character boundaries,
+/// and none lies between a carriage return and its line feed, where LSP has no position.
 fn difference(old: &str, new: &str) -> (usize, usize, usize) {
     if old == new {
         return (0, 0, 0);

@@ -94,7 +94,8 @@ fn edited_files(told: &[&StoredObservation]) -> Vec<String> {
     let mut edits: BTreeMap<&str, u32> = BTreeMap::new();
     for one in told.iter().filter(|one| one.kind == ObservationKind::Edit) {
         for file in &one.files {
-            *edits.entry(file).or_default() += 1 + one.repeats;
+            let count: &mut u32 = edits.entry(file).or_default();
+            *count = count.saturating_add(one.repeats).saturating_add(1);
         }
     }
     let mut files: Vec<(&str, u32)> = edits.into_iter().collect();

@@ -165,6 +165,12 @@ pub fn adopted_for_another(own: &str) -> String {
     format!("an agent adopts a loop for its own session only: --session {own}")
 }
 
+/// Why an agent may not start a loop: it would hold the Stops of another session.
+#[must_use]
+pub fn started_for_another(own: &str) -> String {
+    format!("an agent starts a loop for its own session only: --session {own}")
+}
+
 /// Why an agent may not change a loop: the daemon has seen no hook of its session.
 #[must_use]
 pub fn session_unknown(named: &str) -> String {

@@ -22,7 +22,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use moai_base::limits::{FLYCHECK_START_MS_MAX, RUST_RELOADS_APART_MS};
+use moai_base::foreign_text::one_line;
+use moai_base::limits::{DOUBTED_MESSAGE_CHARS_MAX, FLYCHECK_START_MS_MAX, RUST_RELOADS_APART_MS};
 use moai_base::path::from_uri;
 use moai_base::verdict::{Cause, Gap};
 
@@ -231,18 +232,24 @@ impl Flycheck {
         if let Some(gap) = self.project_fault() {
             return Some(gap);
         }
-        let mut broken = self.published.iter().filter(|(_, items)| {
-            items.iter().any(|item| matches!(item["severity"].as_u64(), None | Some(ERROR)))
+        let is_error = |item: &&Value| matches!(item["severity"].as_u64(), None | Some(ERROR));
+        let mut broken = self.published.iter().filter_map(|(file, items)| {
+            let error = items.iter().find(is_error)?;
+            Some((file, error))
         });
-        let Some((file, _)) = broken.next() else { return self.preparation_fault.clone() };
+        let Some((file, error)) = broken.next() else { return self.preparation_fault.clone() };
         let file = file.strip_prefix(root).unwrap_or(file).display();
+        let line = error["range"]["start"]["line"].as_u64().unwrap_or_default() + 1;
+        let message = error["message"].as_str().and_then(|text| text.lines().next());
+        let message = one_line(message.unwrap_or_default(), DOUBTED_MESSAGE_CHARS_MAX);
         let others = match broken.count() {
             0 => String::new(),
             count => format!(" and {count} more"),
         };
         // Errors prevent the compiler from checking dependent crates, and from linting any; syntax
         // errors prevent everything.
-        let detail = format!("cargo check stops at errors in {file}{others}");
+        let detail =
+            format!("cargo check stops at errors in {file} (line {line}: {message}){others}");
         Some(Gap::new(Cause::ProjectFault, detail).with_remedy("fix those first"))
     }
 

@@ -311,8 +311,10 @@ fn errors_elsewhere_may_hide_others_so_an_empty_list_is_not_clean() {
         play.flycheck("end");
         play.answer_requests(&nothing());
         let file = file.trim_start_matches("/r/");
-        let expected =
-            format!("1: ProjectFault cargo check stops at errors in {file}: fix those first");
+        let expected = format!(
+            "1: ProjectFault cargo check stops at errors in {file} (line 2: unresolved import): \
+             fix those first"
+        );
         assert_eq!(play.answers(), [expected]);
     }
 }
@@ -430,7 +432,8 @@ fn a_file_in_no_crate_is_not_clean() {
     let mut play = Play::ready();
     play.ask(1, "src/a.rs");
     play.answer_requests(&unlinked);
-    let expected = "1: ProjectFault no crate includes the file: declare it with `mod`";
+    let expected =
+        "1: ProjectFault no crate includes the file: declare it with `mod`, or enable its feature";
     assert_eq!(play.answers(), [expected]);
 }
 
