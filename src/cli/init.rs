@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::args::InitArgs;
 use super::{INVALID, REFUSED, client, current_program};
+use moai_host::callers::{is_agent, own_process};
 use moai_host::files;
 use moai_host::ipc::{StateDirs, process_environment};
 use moai_host::registrations::{RegistrationChange, RegistrationPlace, RegistrationRecords};
@@ -14,6 +15,10 @@ use moai_report::hosts::{RegisteredFile, registration_text};
 
 pub(super) fn run(root: Option<&Path>, arguments: &InitArgs) -> CommandReply {
     let env = process_environment();
+    if is_agent(own_process(), &env) {
+        let text = "moai-ralph: init is for a person: an agent started this shell";
+        return CommandReply::failure(REFUSED, text);
+    }
     let Some(dirs) = StateDirs::from_env(&env) else {
         return CommandReply::failure(INVALID, client::NO_HOME);
     };

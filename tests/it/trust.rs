@@ -168,6 +168,21 @@ fn the_hosts_record_trusts_and_a_variable_trusts_one_call() {
 }
 
 #[test]
+fn an_agent_neither_registers_nor_removes_hooks() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.run(&["init", "--host", "claude-code"]).code, 0);
+    let settings = sandbox.read(".claude/settings.json");
+    for more in [&["--remove"][..], &[]] {
+        let mut command = sandbox.program();
+        command.env("CLAUDECODE", "1").args(["init", "--host", "claude-code"]).args(more);
+        let refused = crate::support::finish(&mut command, "");
+        assert_eq!(refused.code, 1, "{refused:#?}");
+        assert!(refused.stderr.contains("an agent started this shell"), "{refused:#?}");
+        assert_eq!(sandbox.read(".claude/settings.json"), settings);
+    }
+}
+
+#[test]
 fn trust_is_shown_revoked_and_refused_to_an_agent() {
     let sandbox = clone();
     sandbox.write("package.json", r#"{"scripts": {"test": "echo no"}}"#);

@@ -31,6 +31,23 @@ fn json() {
     check_each("json", "a.json", "{\"a\": 1}\n", "{\"a\": 1,}\n");
 }
 
+/// What other programs read is neither YAML, JSON nor a script of a known shell, or has names that only they know.
+#[test]
+fn files_of_other_programs_have_no_errors() {
+    for (language, file, text, code) in [
+        ("yaml", "a.yaml", "job: !reference [.setup, script]\nname: !Sub '${A}'\n", 0),
+        ("yaml", "chart/templates/a.yaml", "{{ if .A }}\na: {{ .B }}\n{{ end }}\n", 0),
+        ("json", ".vscode/settings.json", "// why\n{\"a\": 1,}\n", 0),
+        ("json", ".eslintrc.json", "{\n  // why\n  \"root\": true\n}\n", 0),
+        ("bash", "a.sh", "#!/usr/bin/env zsh\nprint ${(k)options}\n", 0),
+    ] {
+        let sandbox = project_in(&[language]);
+        sandbox.write(file, text);
+        let (got, report) = check(&sandbox, file);
+        assert_eq!(got, code, "{file}: {report:#}");
+    }
+}
+
 #[test]
 fn toml() {
     check_each("toml", "a.toml", "a = 1\n", "a = \n");

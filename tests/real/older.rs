@@ -276,3 +276,22 @@ fn the_errors_of_a_file_that_is_split_into_others_are_older() {
     let ended = stop(&sandbox);
     assert_eq!(status(&sandbox)["status"], "completed", "{ended:#}");
 }
+
+#[test]
+fn a_renamed_file_that_is_judged_alone_keeps_its_older_errors() {
+    for (language, old, new, text) in [
+        ("yaml", "old.yaml", "new.yaml", "a: [1\n"),
+        ("json", "old.json", "new.json", "{\"a\": }\n"),
+    ] {
+        let sandbox = project_in(&[language]);
+        sandbox.write(old, text);
+        sandbox.write("README.md", "read\n");
+        sandbox.commit();
+        start(&sandbox);
+        // The measurements of the loop's start are lost.
+        assert_eq!(sandbox.run(&["daemon", "stop"]).code, 0);
+        sandbox.git(&["mv", old, new]);
+        let ended = stop(&sandbox);
+        assert_eq!(status(&sandbox)["status"], "completed", "{language}: {ended:#}");
+    }
+}

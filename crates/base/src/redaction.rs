@@ -30,21 +30,30 @@ use shapes::{
     URL_TOKEN,
 };
 
-/// Parts of values that are placeholders and not secrets, in lower case.
-const PLACEHOLDERS: [&str; 12] = [
+/// Words that make a value a placeholder, in lower case, if all of its other words are among
+/// [`PLACEHOLDER_FILLERS`]: `your-password-here`, but not `MySecretPassw0rd`.
+const PLACEHOLDERS: [&str; 11] = [
     "changeme",
     "dummy",
     "example",
+    "password",
     "placeholder",
     "redacted",
     "sample",
     "secret",
     "test",
-    "password",
     "xxxx",
     "your",
-    "****",
 ];
+/// Words around those.
+const PLACEHOLDER_FILLERS: [&str; 40] = [
+    "access", "an", "api", "app", "client", "com", "db", "ed", "fake", "for", "from", "goes",
+    "here", "in", "ing", "insert", "is", "key", "me", "my", "new", "not", "of", "old", "or",
+    "pass", "put", "pwd", "replace", "s", "some", "string", "the", "this", "to", "token", "user",
+    "value", "with", "x",
+];
+/// Digits of a placeholder, such as the one in `password1`.
+const PLACEHOLDER_DIGITS_MAX: usize = 1;
 
 /// The table; `set` finds the shapes that occur, in one pass over the text.
 struct SecretPatterns {
@@ -186,7 +195,31 @@ fn is_placeholder(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     value.contains(['$', '{', '}', '<', '>', '(', ')', '[', ']', '*'])
         || matches!(lower.as_str(), "pass" | "pwd" | "pw" | "token" | "key" | "xxx" | "...")
-        || PLACEHOLDERS.iter().any(|word| lower.contains(word))
+        || is_made_of_placeholders(&lower)
+}
+
+/// True if one of [`PLACEHOLDERS`] is in a lower-case value, and nothing but such words and their fillers.
+fn is_made_of_placeholders(value: &str) -> bool {
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    let mut runs = value.split(|it: char| !it.is_alphabetic());
+    digits <= PLACEHOLDER_DIGITS_MAX
+        && PLACEHOLDERS.iter().any(|word| value.contains(word))
+        && runs.all(|run| {
+            // Whether the words fit up to each byte of the run.
+            let mut fits = vec![false; run.len() + 1];
+            fits[0] = true;
+            for at in 0..run.len() {
+                if !fits[at] {
+                    continue;
+                }
+                for word in PLACEHOLDERS.iter().chain(&PLACEHOLDER_FILLERS) {
+                    if run.as_bytes()[at..].starts_with(word.as_bytes()) {
+                        fits[at + word.len()] = true;
+                    }
+                }
+            }
+            fits[run.len()]
+        })
 }
 
 /// True if a value is random rather than a word, a path or a name: letters and digits, at least

@@ -12,18 +12,21 @@ pub enum SetOptionError {
     #[error("unknown option {key}; known: {known}")]
     UnknownKey { key: String, known: String },
     /// The value is not YAML on one line.
-    #[error("{value} is not a YAML value on one line")]
+    #[error("'{value}' is not a YAML value on one line")]
     InvalidValue { value: String },
     /// The layout of the file does not allow it.
     #[error("{file} is written in a way that this command does not edit; set {key} there yourself")]
     UnusualLayout { file: String, key: String },
 }
 
-/// The text of the file with this value for this key, which is a dotted path below `ralph`. The
+/// The text of the file with this value for this key, which is a dotted path below `ralph`, or with it. The
 /// range of the value is not checked.
 pub fn with_option(file: &OptionFile, key: &str, value: &str) -> Result<String, SetOptionError> {
+    let key = key.strip_prefix("ralph.").unwrap_or(key);
     if !KEYS.contains(&key) {
         let section = key.rsplit_once('.').map_or("", |(section, _)| section);
+        let is_section = KEYS.iter().any(|it| it.starts_with(section));
+        let section = if is_section { section } else { "" };
         let known: Vec<&str> = KEYS.into_iter().filter(|it| it.starts_with(section)).collect();
         return Err(SetOptionError::UnknownKey { key: key.to_owned(), known: known.join(", ") });
     }
@@ -33,6 +36,8 @@ pub fn with_option(file: &OptionFile, key: &str, value: &str) -> Result<String, 
     let parsed: Value = Some(value)
         .filter(|_| is_valid)
         .and_then(|value| serde_saphyr::from_str(value).ok())
+        // A value such as `a: b` is one only between quotes.
+        .filter(|parsed| document(&format!("value: {value}"))["value"] == *parsed)
         .ok_or_else(|| SetOptionError::InvalidValue { value: value.to_owned() })?;
     let path: Vec<&str> = std::iter::once("ralph").chain(key.split('.')).collect();
     let mut text = edited(&file.text, &path, value);
@@ -176,6 +181,15 @@ mod tests {
         let again = set("ralph:\n  judge:\n    model: \"x # z\"  # mine\n", "judge.model", "new");
         assert_eq!(again, Ok("ralph:\n  judge:\n    model: new  # mine\n".to_owned()));
         assert!(set("", "judge.model", "\"x\" # note").is_err());
+    }
+
+    #[test]
+    fn keys_and_values_that_do_not_fit_are_named() {
+        assert_eq!(set("", "ralph.loop.push", "true"), set("", "loop.push", "true"));
+        let wrong = set("", "judge.model", "a: b").unwrap_err();
+        assert!(wrong.contains("'a: b' is not a YAML value"), "{wrong}");
+        let unknown = set("", "nothing.at_all", "1").unwrap_err();
+        assert!(unknown.contains("loop.push"), "{unknown}");
     }
 
     #[test]

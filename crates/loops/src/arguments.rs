@@ -57,14 +57,16 @@ pub fn parse_fix(
         return Ok(request);
     }
     let mut rest = request.prompt.as_str();
+    let mut is_limited_to_word = false;
     if let Some(("only", after)) = rest.split_once(char::is_whitespace) {
         rest = after.trim_start();
+        is_limited_to_word = !rest.trim_end().contains(char::is_whitespace);
     }
     let mut paths = Vec::new();
     while let Some((word, after)) = take_value(rest) {
         match find_path(word) {
             Some(path) => paths.push(path),
-            None if is_like_path(word) => {
+            None if is_like_path(word) || is_limited_to_word => {
                 return Err(LoopOptionError::PathNotFound(one_line(word, OPTION_CHARS_MAX)));
             }
             None => break,
@@ -400,6 +402,7 @@ mod tests {
         assert_eq!(fix("-- src/gone"), read(&[], "src/gone"));
         assert_eq!(fix("src/gone"), Err(LoopOptionError::PathNotFound("src/gone".into())));
         assert_eq!(fix("b.py"), Err(LoopOptionError::PathNotFound("b.py".into())));
+        assert_eq!(fix("only srcc"), Err(LoopOptionError::PathNotFound("srcc".into())));
         assert_eq!(fix(""), read(&[], ""));
     }
 

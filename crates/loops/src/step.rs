@@ -303,11 +303,12 @@ fn decide_stop(
     if next.status == Status::Running {
         apply_limits(&mut next, &reasons, evidence, facts);
     }
+    let is_held_by_research = is_held_by_research(state, facts);
     if next.status == Status::Running {
-        apply_pause(&mut next, &mut reasons, facts);
+        apply_pause(&mut next, &mut reasons, facts, is_held_by_research);
     }
     let goes_on = next.status == Status::Running;
-    if goes_on && is_held_by_research(state, facts) {
+    if goes_on && is_held_by_research {
         next.iteration = state.iteration;
         next.counters.research_tries += 1;
         reasons.research_missing.clone_from(&facts.research_missing);
@@ -364,8 +365,14 @@ fn apply_limits(
 }
 
 /// Pauses the loop for a review by the user, a full context or a milestone; in autonomous mode the
-/// agent must try another approach instead of waiting for a review.
-fn apply_pause(next: &mut LoopState, reasons: &mut HoldReasons, facts: &StopFacts) {
+/// agent must try another approach instead of waiting for a review. A Stop that the research phase holds does not
+/// count, so it reaches no milestone.
+fn apply_pause(
+    next: &mut LoopState,
+    reasons: &mut HoldReasons,
+    facts: &StopFacts,
+    is_held_by_research: bool,
+) {
     if let Some(JudgeOutcome::Rejected { .. }) = facts.judge.outcome()
         && next.counters.consecutive_rejections >= next.options.hitl_threshold
     {
@@ -385,7 +392,8 @@ fn apply_pause(next: &mut LoopState, reasons: &mut HoldReasons, facts: &StopFact
         next.note = Some(full.line.clone());
         return;
     }
-    if next.options.milestone_every.is_some_and(|every| next.iteration.is_multiple_of(every)) {
+    let is_milestone = |every: u32| next.iteration.is_multiple_of(every);
+    if !is_held_by_research && next.options.milestone_every.is_some_and(is_milestone) {
         next.status = Status::Paused;
         next.pause_reason = Some(PauseReason::Milestone);
     }

@@ -38,7 +38,10 @@ pub fn registration_text(host: HostKind, files: &[RegisteredFile], is_removed: b
 
 fn next_step(host: HostKind) -> &'static str {
     match host {
-        HostKind::ClaudeCode => "Start a new session of Claude Code.",
+        HostKind::ClaudeCode => {
+            "Start a new session of Claude Code. Its slash commands, such as /moai-loop, need the \
+             plugin (claude --plugin-dir CHECKOUT); without it, start loops with moai-ralph loop start."
+        }
         HostKind::Codex => {
             "In Codex, run /hooks and approve them; until then it starts none of them."
         }

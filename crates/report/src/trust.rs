@@ -28,6 +28,7 @@ pub fn trust_text(document: &TrustDocument<'_>) -> String {
         (None, Some(file)) => {
             format!("not trusted since {file} changed: moai-ralph trust accepts it")
         }
+        (None, None) if document.programs.is_empty() => "not trusted".to_owned(),
         (None, None) => "not trusted: these programs do not run".to_owned(),
     };
     let _ = writeln!(text, "{status}");

@@ -185,7 +185,7 @@ pub(super) const SHAPES: &[SecretShape] = &[
 /// The password of a URL. Redacted unless it is a placeholder.
 pub(super) const URL_PASSWORD: SecretShape = (
     "password in a URL",
-    r#"\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^/ \t\r\n:@'"<>]{0,80}:([^/ \t\r\n:@'"<>]{3,200})@"#,
+    r#"\b[a-zA-Z][a-zA-Z0-9+.-]{1,20}://[^/ \t\r\n:@'"<>]{0,80}:([^/ \t\r\n'"<>]{3,200})@"#,
 );
 
 /// A token in place of the user of a URL. Redacted if it looks random.

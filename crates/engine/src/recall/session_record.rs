@@ -58,8 +58,12 @@ pub(crate) async fn record_for(call: &HookCall<'_>, event: InjectionEvent) -> Op
         tracing::warn!("the memory is too slow for the start of a session");
         return None;
     };
+    let Ok(record) = stored.inspect_err(|error| tracing::warn!(%error, "the memory is unreadable"))
+    else {
+        return None;
+    };
     call.engine.ledger().session(&call.input.session_id).recall.has_record = true;
-    tell(call, event, stored?)
+    tell(call, event, record?)
 }
 
 /// The record for the first prompt of a session whose start this program missed.
@@ -72,11 +76,14 @@ pub(crate) async fn missed_record(call: &HookCall<'_>) -> Option<RecalledText> {
 }
 
 /// Reads the rows of the record; `None` if the memory does not exist, or if the session is not new.
-async fn read_record(call: &HookCall<'_>, event: InjectionEvent) -> Option<RecordRows> {
+async fn read_record(
+    call: &HookCall<'_>,
+    event: InjectionEvent,
+) -> Result<Option<RecordRows>, StoreError> {
     let HookCall { engine, project, input, .. } = call;
     engine.recorder.flush(Duration::from_millis(RECALL_MS_MAX)).await;
     if !engine.memory.exists() {
-        return None;
+        return Ok(None);
     }
     let (session, key) = (stored_session(&input.session_id), project.memory_key());
     let at_work = sessions_in_other_trees(call).await;
@@ -92,15 +99,10 @@ async fn read_record(call: &HookCall<'_>, event: InjectionEvent) -> Option<Recor
         let index = database.newest(&filter, INDEX_ROWS_READ_MAX)?;
         Ok(RecordRows { own, own_observations, last, last_observations, index })
     };
-    match engine.memory.read(read).await {
-        // A daemon that has just started sees the session for the first time, but it is not new.
-        Ok(record) if event == InjectionEvent::Start && record.own.is_some() => None,
-        Ok(record) => Some(record),
-        Err(error) => {
-            tracing::warn!(%error, "the memory could not be read");
-            None
-        }
-    }
+    let record = engine.memory.read(read).await?;
+    // A daemon that has just started sees the session for the first time, but it is not new.
+    let is_known = event == InjectionEvent::Start && record.own.is_some();
+    Ok((!is_known).then_some(record))
 }
 
 /// Sessions that work on their own loops in other worktrees of the project at the same time: they are still

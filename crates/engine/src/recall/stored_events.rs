@@ -56,6 +56,12 @@ struct SessionFix {
     path: String,
 }
 
+/// A draft with its row in the store.
+struct StoredDraft<'d> {
+    draft: &'d ObservationDraft,
+    row: i64,
+}
+
 /// Observations made of an edit.
 struct EditObservations {
     drafts: Vec<ObservationDraft>,
@@ -110,14 +116,20 @@ impl EventStore {
         self.sessions.back_mut().expect("a session was pushed")
     }
 
-    /// Stores observations and the session's sign of life.
-    async fn write_drafts(
+    /// Stores observations and the session's sign of life. Returns the stored ones: drafts without a text are
+    /// dropped, and others may wait for the store.
+    async fn write_drafts<'d>(
         &self,
         origin: &ObservationOrigin,
-        drafts: &[ObservationDraft],
-    ) -> Result<Vec<StoredAs>, StoreError> {
-        let cleaned: Vec<NewObservation> =
-            drafts.iter().filter_map(|draft| draft.cleaned(origin)).collect();
+        drafts: &'d [ObservationDraft],
+    ) -> Result<Vec<StoredDraft<'d>>, StoreError> {
+        let (mut kept, mut cleaned) = (Vec::new(), Vec::<NewObservation>::new());
+        for draft in drafts {
+            if let Some(observation) = draft.cleaned(origin) {
+                kept.push(draft);
+                cleaned.push(observation);
+            }
+        }
         let stored = if cleaned.is_empty() {
             Vec::new()
         } else {
@@ -130,7 +142,8 @@ impl EventStore {
             }
         };
         self.touch(origin, None).await?;
-        Ok(stored)
+        let rows = stored.into_iter().map(StoredAs::row);
+        Ok(kept.into_iter().zip(rows).map(|(draft, row)| StoredDraft { draft, row }).collect())
     }
 
     async fn touch(
@@ -185,9 +198,10 @@ impl EventStore {
         draft: ObservationDraft,
         goal: Option<CleanText>,
     ) -> Result<(), StoreError> {
-        let stored = self.write_drafts(origin, &[draft]).await?;
+        let drafts = [draft];
+        let stored = self.write_drafts(origin, &drafts).await?;
         let (Some(stored), Some(text)) = (stored.first(), goal) else { return Ok(()) };
-        self.touch(origin, Some(SessionGoal { text, row: stored.row() })).await?;
+        self.touch(origin, Some(SessionGoal { text, row: stored.row })).await?;
         self.session(&origin.session).has_goal = true;
         Ok(())
     }
@@ -205,8 +219,7 @@ impl EventStore {
         self.mark_used(&origin.session, edit.trace).await?;
         let stored = self.write_drafts(&origin, &edit.drafts).await?;
         let session = self.session(&origin.session);
-        for (draft, stored) in edit.drafts.iter().zip(stored) {
-            let row = stored.row();
+        for StoredDraft { draft, row } in stored {
             let shape = draft.shapes.first().filter(|_| draft.kind == ObservationKind::Fix);
             if let Some(shape) = shape {
                 let fix = SessionFix { row, shape: shape.clone(), path: edit.path.clone() };
@@ -225,14 +238,17 @@ impl EventStore {
         origin: &ObservationOrigin,
         mut entries: Vec<String>,
     ) -> Result<(), StoreError> {
-        let known = &mut self.session(&origin.session).decisions;
-        entries.retain(|entry| known.insert(entry.clone()));
+        let known = &self.session(&origin.session).decisions;
+        let mut new = BTreeSet::new();
+        entries.retain(|entry| !known.contains(entry) && new.insert(entry.clone()));
         if entries.is_empty() {
             return Ok(());
         }
         let drafts: Vec<ObservationDraft> =
             entries.iter().map(|entry| observed::decision(entry)).collect();
-        self.write_drafts(origin, &drafts).await.map(drop)
+        self.write_drafts(origin, &drafts).await?;
+        self.session(&origin.session).decisions.append(&mut new);
+        Ok(())
     }
 
     /// Fixes of the session whose finding reappeared in the same file did not hold.

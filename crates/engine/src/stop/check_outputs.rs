@@ -115,7 +115,7 @@ impl CheckOutputs {
         let Some(before) = &self.before else { return };
         let is_made = |path: &RelPath| rewritten.contains(path) && before.may_be_output(path);
         self.known.extend(files.iter().filter(|path| is_made(path)).cloned());
-        files.retain(|path| !self.known.contains(path));
+        files.retain(|path| !self.known.contains(path) || self.edited.contains(path));
     }
 
     /// Keeps them for the next Stop.

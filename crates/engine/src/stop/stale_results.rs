@@ -22,11 +22,11 @@ pub(super) async fn reading(
     state: &LoopState,
     measured: &TreeSnapshot,
 ) -> Option<SensorReading> {
-    // Without it, the measurements name the gap.
-    let start = checkpoints::start_snapshot(call.engine, &call.project, &state.id).await.ok()?;
     if !measured.tree.nodes.keys().any(is_of_build) {
         return None;
     }
+    // Without it, the measurements name the gap.
+    let start = checkpoints::start_snapshot(call.engine, &call.project, &state.id).await.ok()?;
     // The files of an earlier loop may be older than this one.
     let is_first = state.continues.is_none();
     let start_ns = if is_first { i128::from(state.created_ms) * 1_000_000 } else { 0 };

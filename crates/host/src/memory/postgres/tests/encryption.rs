@@ -29,9 +29,9 @@ fn encrypt(server: &PostgresServer) {
 #[tokio::test]
 async fn nothing_is_sent_unencrypted_or_to_a_stranger_where_encryption_is_required() {
     let server = PostgresServer::start();
-    server.psql(ADMIN, "ALTER ROLE admin PASSWORD 'topsecret'");
+    server.psql(ADMIN, "ALTER ROLE admin PASSWORD 'secret'");
     let url = |host: &str, parameters: &str| {
-        format!("postgres://{ADMIN}:topsecret@{host}:{}/postgres?{parameters}", server.port)
+        format!("postgres://{ADMIN}:secret@{host}:{}/postgres?{parameters}", server.port)
     };
     for mode in ["require", "verify-full"] {
         let reason = reason(count(&memory_at(&url("localhost", &format!("sslmode={mode}")))).await);
