@@ -36,7 +36,7 @@ fn json() {
 fn files_of_other_programs_have_no_errors() {
     for (language, file, text, code) in [
         ("yaml", "a.yaml", "job: !reference [.setup, script]\nname: !Sub '${A}'\n", 0),
-        ("yaml", "chart/templates/a.yaml", "{{ if .A }}\na: {{ .B }}\n{{ end }}\n", 0),
+        ("yaml", "chart/templates/a.yaml", "{{ if .A }}\na: {{ .B }}\n{{ end }}\n", 4),
         ("json", ".vscode/settings.json", "// why\n{\"a\": 1,}\n", 0),
         ("json", ".eslintrc.json", "{\n  // why\n  \"root\": true\n}\n", 0),
         ("bash", "a.sh", "#!/usr/bin/env zsh\nprint ${(k)options}\n", 0),

@@ -320,7 +320,9 @@ mod tests {
         let open = PostgresSettings::from_url("postgres://h", &env).expect("valid");
         assert_eq!((open.config.get_user(), open.config.get_dbname()), (Some("bob"), Some("team")));
         assert_eq!(open.config.get_password(), Some(b"secret".as_slice()));
-        let full = PostgresSettings::from_url("postgres://ann:secret%40@h/d", &env).expect("valid");
+        let encoded = "secret%40";
+        let url = format!("postgres://ann:{encoded}@h/d");
+        let full = PostgresSettings::from_url(&url, &env).expect("valid");
         assert_eq!((full.config.get_user(), full.config.get_dbname()), (Some("ann"), Some("d")));
         assert_eq!(full.config.get_password(), Some(b"secret@".as_slice()));
         assert_eq!(full.place, "the database d at h");
