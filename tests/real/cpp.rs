@@ -242,3 +242,30 @@ fn a_changed_configuration_below_the_database_counts_at_once() {
         expect(&sandbox, "deep/er/main.cpp", 0);
     }
 }
+
+#[test]
+fn an_error_that_a_changed_build_description_causes_is_not_older() {
+    let sandbox = project_in(&["cpp"]);
+    let configure = |flags: &str| {
+        let folder = sandbox.root().display().to_string();
+        let command = format!("c++ {flags} -c main.cpp");
+        let entry = serde_json::json!([
+            {"directory": folder, "command": command, "file": "main.cpp"}
+        ]);
+        sandbox.write("build/compile_commands.json", &entry.to_string());
+    };
+    sandbox.write(".gitignore", "build/\n");
+    sandbox.write("CMakeLists.txt", "add_definitions(-DMAX=3)\n");
+    sandbox.write("main.cpp", "int main() { return MAX; }\n");
+    sandbox.commit();
+    sandbox.git(&["branch", "before"]);
+    configure("-DMAX=3");
+    let checked = || sandbox.run(&["check", "--base", "before", "--json"]);
+    sandbox.write("main.cpp", "// why\nint main() { return MAX; }\n");
+    assert_eq!(checked().code, 0, "{:#?}", checked());
+    sandbox.write("CMakeLists.txt", "add_definitions(-DMIN=3)\n");
+    configure("-DMIN=3");
+    sandbox.commit();
+    let output = checked();
+    assert!(matches!(output.code, 1 | 4), "MAX is undeclared now: {output:#?}");
+}

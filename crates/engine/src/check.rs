@@ -16,7 +16,7 @@ use crate::evidence::gather::{CountedGaps, MeasureRequest, UntouchedDependents, 
 use crate::evidence::indirect_dependents::add_indirect_dependents;
 use crate::evidence::merge_conflicts::merge_conflicts;
 use crate::evidence::unshown_files::{UnshownFiles, changed_ignored};
-use crate::evidence::work_base::{WorkBase, change_base};
+use crate::evidence::work_base::{WorkBase, base_of_changes};
 use crate::ledger::AffectedFiles;
 use crate::project::Project;
 use crate::replies::{INVALID, REFUSED, UNMEASURED, load_project};
@@ -45,7 +45,7 @@ pub(crate) async fn handle(
         Ok(baselines) => baselines,
         Err(reply) => return reply,
     };
-    let base = match change_base(&project, check.base.clone()).await {
+    let base = match base_of_changes(&project, check.base.clone()).await {
         Ok(base) => base,
         Err(error) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
     };

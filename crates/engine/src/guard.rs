@@ -11,7 +11,7 @@ use std::time::Instant;
 use crate::engine::Engine;
 use crate::evidence::baselines::BaselineFiles;
 use crate::evidence::evidence_reply::{ReportInput, ReportOptions, evidence_reply};
-use crate::evidence::work_base::change_base;
+use crate::evidence::work_base::base_of_changes;
 use crate::guard::guard_run::{GuardRunOptions, run_guard};
 use crate::replies::{INVALID, load_project};
 use crate::stop::check_outputs::CheckOutputs;
@@ -36,7 +36,7 @@ pub(crate) async fn handle(
         baselines: BaselineFiles::default(),
         is_tool: caller.is_tool(),
     };
-    let base = match change_base(&project, request.base).await {
+    let base = match base_of_changes(&project, request.base).await {
         Ok(base) => base,
         Err(error) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
     };

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::engine::{Engine, now_ms};
-use crate::evidence::work_base::change_base;
+use crate::evidence::work_base::base_of_changes;
 use crate::exam::rubrics;
 use crate::judge::judge_run::JudgeRequest;
 use crate::project::Project;
@@ -36,7 +36,7 @@ pub(crate) async fn handle(
         Ok(rubric) => rubric,
         Err(error) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
     };
-    let base = match change_base(&project, request.base).await {
+    let base = match base_of_changes(&project, request.base).await {
         Ok(base) => base,
         Err(error) => return CommandReply::failure(INVALID, &format!("moai-ralph: {error}")),
     };

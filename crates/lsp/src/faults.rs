@@ -108,6 +108,18 @@ pub struct NeededFacts {
     codes: &'static [&'static str],
 }
 
+impl NeededFacts {
+    const NONE: Self = Self {
+        names: &[],
+        manifests: &[],
+        neighbours: false,
+        java_sources: false,
+        programs: &[],
+        compile_flags: false,
+        codes: &[],
+    };
+}
+
 /// The facts to gather before [`explain_findings`]; `None` when no fault is possible. `language_id`
 /// is the LSP id.
 #[must_use]

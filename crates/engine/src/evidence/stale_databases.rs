@@ -10,9 +10,7 @@ use crate::evidence::stale_builds::changed_at;
 use crate::project::Project;
 use moai_base::evidence::SkippedFile;
 use moai_base::path::RelPath;
-
-/// Where clangd looks, in a folder of the file and above; the first may be a link.
-const DATABASES: [&str; 2] = ["compile_commands.json", "build/compile_commands.json"];
+use moai_host::servers::compile_database::DATABASE_NAMES;
 
 /// A build system that writes compilation databases.
 struct BuildSystem {
@@ -61,9 +59,9 @@ pub(super) fn stale_databases(project: &Project, changed: &[RelPath]) -> Vec<Ski
             continue;
         }
         let root = &project.root;
-        let mut folders = path.under(root);
-        while folders.pop() && folders.starts_with(root) {
-            for database in DATABASES.map(|name| folders.join(name)) {
+        let mut folder = path.under(root);
+        while folder.pop() && folder.starts_with(root) {
+            for database in DATABASE_NAMES.map(|name| folder.join(name)) {
                 if let Some(reason) = stale_reason(root, &database, path) {
                     let shown = database.strip_prefix(root).unwrap_or(&database);
                     let shown = shown.to_string_lossy().into_owned();

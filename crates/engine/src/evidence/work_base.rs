@@ -282,13 +282,13 @@ fn text_of(bytes: Vec<u8>) -> BaseText {
 
 /// The commit that the changes since a revision that the user named count from, off the event loop; `None` for
 /// HEAD, and without git. The error is one line for the user.
-pub(crate) async fn change_base(
+pub(crate) async fn base_of_changes(
     project: &Project,
     revision: Option<String>,
 ) -> Result<Option<String>, String> {
     let Some(revision) = revision else { return Ok(None) };
     let root = project.root.clone();
-    match run_blocking(move || git::history::change_base(&root, &revision)).await {
+    match run_blocking(move || git::history::base_of_changes(&root, &revision)).await {
         Some(Ok(base)) => Ok(base),
         Some(Err(error)) => {
             let remedy = error.remedy.as_ref().map(|it| format!(": {it}")).unwrap_or_default();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::engine::{Engine, run_blocking};
-use crate::evidence::work_base::change_base;
+use crate::evidence::work_base::base_of_changes;
 use crate::guard::guard_run::{GuardRunOptions, run_guard};
 use crate::guard::waivers::WaiverStore;
 use crate::loops::override_log;
@@ -71,7 +71,7 @@ async fn find(
     base: Option<String>,
 ) -> Result<Option<Finding>, String> {
     let has_base = base.is_some();
-    let found = find_since(engine, project, id, change_base(project, base).await?).await?;
+    let found = find_since(engine, project, id, base_of_changes(project, base).await?).await?;
     if found.is_some() || has_base {
         return Ok(found);
     }

@@ -63,7 +63,7 @@ pub fn commits_since(
 /// # Errors
 ///
 /// The revision is unknown, or shares no commit with HEAD; git's data cannot be read.
-pub fn change_base(root: &Path, revision: &str) -> Result<Option<String>, GitError> {
+pub fn base_of_changes(root: &Path, revision: &str) -> Result<Option<String>, GitError> {
     let Some(repository) = open(root)? else { return Ok(None) };
     let broken = |error: git2::Error| unreadable_repository(root, &error);
     let head = base_commit(root)?.unwrap_or_default();

@@ -25,7 +25,8 @@ const HEADER_EXTENSIONS: [&str; 4] = ["h", "hh", "hpp", "hxx"];
 /// Variables with folders of headers.
 const HEADER_VARIABLES: [&str; 3] = ["CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"];
 
-const DATABASE_NAMES: [&str; 2] = ["compile_commands.json", "build/compile_commands.json"];
+/// Where clangd looks in a folder; the first may be a link.
+pub const DATABASE_NAMES: [&str; 2] = ["compile_commands.json", "build/compile_commands.json"];
 
 /// Settings of one clangd that decide its search for flags.
 #[derive(Clone, Debug, Default)]

@@ -8,11 +8,8 @@ use moai_base::verdict::Gap;
 pub(super) const GO_FACTS: NeededFacts = NeededFacts {
     names: &["go.mod", "go.work"],
     manifests: &["go.mod"],
-    neighbours: false,
-    java_sources: false,
     programs: &["go"],
-    compile_flags: false,
-    codes: &[],
+    ..NeededFacts::NONE
 };
 
 /// The fault of a file that its name or build constraints keep out of every package.
@@ -171,12 +168,8 @@ fn is_below(import: &str, module: &str) -> bool {
 
 pub(super) const RUST_FACTS: NeededFacts = NeededFacts {
     names: &["Cargo.toml", "rust-project.json"],
-    manifests: &[],
-    neighbours: false,
-    java_sources: false,
     programs: &["cargo"],
-    compile_flags: false,
-    codes: &[],
+    ..NeededFacts::NONE
 };
 
 /// Outside a package rust-analyzer checks at most the syntax, without reporting that.
@@ -195,15 +188,8 @@ pub(super) fn rust_fault(facts: &FaultFacts) -> Option<ProjectFault> {
     })
 }
 
-pub(super) const CPP_FACTS: NeededFacts = NeededFacts {
-    names: &[],
-    manifests: &["CMakeLists.txt"],
-    neighbours: false,
-    java_sources: false,
-    programs: &[],
-    compile_flags: true,
-    codes: &[],
-};
+pub(super) const CPP_FACTS: NeededFacts =
+    NeededFacts { manifests: &["CMakeLists.txt"], compile_flags: true, ..NeededFacts::NONE };
 
 /// Findings about names that a missing header would have declared.
 const UNDECLARED_CODES: [&str; 5] = [
@@ -253,15 +239,8 @@ const IMPORT_NOT_FOUND: &str = "268435846";
 const UNDEFINED_TYPE: &str = "16777218";
 const JAVA_BUILDS: &[&str] = &["pom.xml", "build.gradle", "build.gradle.kts", ".classpath"];
 
-pub(super) const JAVA_FACTS: NeededFacts = NeededFacts {
-    names: JAVA_BUILDS,
-    manifests: &[],
-    neighbours: false,
-    java_sources: true,
-    programs: &[],
-    compile_flags: false,
-    codes: &[],
-};
+pub(super) const JAVA_FACTS: NeededFacts =
+    NeededFacts { names: JAVA_BUILDS, java_sources: true, ..NeededFacts::NONE };
 
 pub(super) fn java_fault(facts: &FaultFacts, found: &[Finding]) -> Option<ProjectFault> {
     let syntax_only =

@@ -2,7 +2,7 @@
 //! the language finds nothing but errors in them.
 
 use super::{FaultFacts, NeededFacts, ProjectFault};
-use moai_base::finding::Finding;
+use moai_base::finding::{Finding, has_errors};
 use moai_base::verdict::{Cause, Gap};
 
 /// The folder of templates in a chart of Helm, in a collection of Ansible and in other generators.
@@ -10,15 +10,7 @@ const TEMPLATES_FOLDER: &str = "templates";
 /// Shells that `shellcheck` does not support (its SC1071).
 const OTHER_SHELLS: [&str; 4] = ["csh", "fish", "tcsh", "zsh"];
 
-pub(super) const OTHER_SYNTAX_FACTS: NeededFacts = NeededFacts {
-    names: &[],
-    manifests: &[],
-    neighbours: false,
-    java_sources: false,
-    programs: &[],
-    compile_flags: false,
-    codes: &[],
-};
+pub(super) const OTHER_SYNTAX_FACTS: NeededFacts = NeededFacts::NONE;
 
 pub(super) fn yaml_fault(
     text: &str,
@@ -26,8 +18,10 @@ pub(super) fn yaml_fault(
     found: &[Finding],
 ) -> Option<ProjectFault> {
     let (folders, _) = facts.path.rsplit_once('/')?;
-    let is_template = folders.split('/').any(|it| it == TEMPLATES_FOLDER) && text.contains("{{");
-    is_template.then(|| excluded("it is a template, not YAML", found))
+    // `${{ … }}` of GitHub Actions and Azure Pipelines is text in YAML.
+    let has_template = text.match_indices("{{").any(|(at, _)| !text[..at].ends_with('$'));
+    let is_template = folders.split('/').any(|it| it == TEMPLATES_FOLDER) && has_template;
+    (is_template && has_errors(found)).then(|| excluded("it is a template, not YAML", found))
 }
 
 pub(super) fn shell_fault(text: &str, found: &[Finding]) -> Option<ProjectFault> {
@@ -62,6 +56,7 @@ mod tests {
         let template = "a: {{ .Values.a }}\n";
         assert_eq!(measured("yaml", "chart/templates/deploy.yaml", template), excluded);
         assert_eq!(measured("yaml", "chart/values.yaml", template), (1, None));
+        assert_eq!(measured("yaml", "templates/job.yml", "a: ${{ parameters.a }}\n"), (1, None));
         assert_eq!(measured("yaml", "chart/templates/plain.yaml", "a: 1\n"), (1, None));
         assert_eq!(measured("shellscript", "a.sh", "#!/usr/bin/env zsh\n"), excluded);
         assert_eq!(measured("shellscript", "a.sh", "#!/bin/tcsh -f\n"), excluded);

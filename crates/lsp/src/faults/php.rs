@@ -12,11 +12,8 @@ const TYPE_CODES: &[&str] = &["P1009"];
 pub(super) const PHP_FACTS: NeededFacts = NeededFacts {
     names: &["vendor"],
     manifests: &["composer.json"],
-    neighbours: false,
-    java_sources: false,
-    programs: &[],
-    compile_flags: false,
     codes: TYPE_CODES,
+    ..NeededFacts::NONE
 };
 
 pub(super) fn php_fault(facts: &FaultFacts, found: &[Finding]) -> Option<ProjectFault> {

@@ -26,13 +26,11 @@ const MANIFESTS: &[&str] = &[
 ];
 
 pub(super) const PYTHON_FACTS: NeededFacts = NeededFacts {
-    names: &[],
     manifests: MANIFESTS,
     neighbours: true,
-    java_sources: false,
     programs: &["python3", "python"],
-    compile_flags: false,
     codes: IMPORT_CODES,
+    ..NeededFacts::NONE
 };
 
 /// Modules whose package has another name in the package index.

@@ -9,15 +9,8 @@ const SCHEMA_UNRESOLVED: &str = "65536";
 /// Reported by tombi for a file only.
 const SCHEMA_NOT_FOUND: &str = "schema file not found: ";
 
-pub(super) const SCHEMA_FACTS: NeededFacts = NeededFacts {
-    names: &[],
-    manifests: &[],
-    neighbours: false,
-    java_sources: false,
-    programs: &[],
-    compile_flags: false,
-    codes: &[SCHEMA_UNRESOLVED, "schema-resolution"],
-};
+pub(super) const SCHEMA_FACTS: NeededFacts =
+    NeededFacts { codes: &[SCHEMA_UNRESOLVED, "schema-resolution"], ..NeededFacts::NONE };
 
 pub(super) fn schema_fault(found: &[Finding]) -> Option<ProjectFault> {
     let explained = matching_indices(found, |one| unread_schema(one).is_some());

@@ -21,11 +21,7 @@ pub(super) const TYPESCRIPT_FACTS: NeededFacts = NeededFacts {
         "bun.lockb",
     ],
     manifests: &["package.json"],
-    neighbours: false,
-    java_sources: false,
-    programs: &[],
-    compile_flags: false,
-    codes: &[],
+    ..NeededFacts::NONE
 };
 
 /// A module was not found, or has no type information; the message quotes it.
