@@ -261,6 +261,7 @@ fn a_base_that_cannot_be_compared_with_is_an_error() {
         let unknown = "nothing to compare with: git has no revision 'nowhere'";
         refused(&[command, "--base", "nowhere"], unknown);
     }
+    refused(&["check", "--base", "a..b"], "git has no revision 'a..b'");
     sandbox.git(&["branch", "earlier"]);
     sandbox.git(&["checkout", "-q", "--orphan", "unrelated"]);
     sandbox.git(&["commit", "-q", "-m", "no parent"]);

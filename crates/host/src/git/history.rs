@@ -72,7 +72,7 @@ pub fn base_of_changes(root: &Path, revision: &str) -> Result<Option<String>, Gi
     }
     let object = match repository.revparse_single(revision) {
         Ok(object) => object,
-        Err(error) if error.code() == ErrorCode::NotFound => {
+        Err(error) if matches!(error.code(), ErrorCode::NotFound | ErrorCode::InvalidSpec) => {
             return Err(GitError {
                 detail: format!("git has no revision '{revision}'"),
                 remedy: None,
