@@ -79,6 +79,12 @@ pub fn run(args: Vec<OsString>) -> u8 {
     if let CliCommand::Hook { event, host } = &args.command {
         return hook::run(hook::NamedHook { event: event.as_deref(), host: host.as_deref() });
     }
+    if args.json
+        && let Some(name) = args.command.name_without_document()
+    {
+        let text = format!("moai-ralph: {name} prints no JSON document: run it without --json");
+        return print_reply(&args, CommandReply::failure(INVALID, &text));
+    }
     let reply = execute(&args);
     print_reply(&args, reply)
 }

@@ -123,6 +123,20 @@ pub(super) enum CliCommand {
     Demo(DemoArgs),
 }
 
+impl CliCommand {
+    /// The name of a command that is for people or another protocol and prints no JSON document.
+    pub(super) fn name_without_document(&self) -> Option<&'static str> {
+        match self {
+            Self::Init(_) => Some("init"),
+            Self::Config(ConfigCommand::Set { .. }) => Some("config set"),
+            Self::Mcp => Some("mcp"),
+            Self::Daemon(DaemonCommand::Run { .. }) => Some("daemon run"),
+            Self::Demo(_) => Some("demo"),
+            _ => None,
+        }
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigCommand {
     /// Show options with their values and where these are set

@@ -143,6 +143,13 @@ fn a_usage_error_is_3_and_nothing_is_ever_2() {
         &["check", "--no-such-option"],
         &["check", "--format", "no-such-format"],
         &["loop", "start", "--max-iterations", "many"],
+        &["loop", "start", "--prompt", "x", "--max-iterations", "1001"],
+        &["loop", "start", "--prompt", "x", "--max-tokens", "0"],
+        &["loop", "start", "--prompt", " "],
+        &["loop", "start", "--prompt", "x", "--base-branch", "main"],
+        &["init", "--host", "codex", "--json"],
+        &["config", "set", "loop.max_iterations", "5", "--json"],
+        &["demo", "--json"],
     ] {
         let output = sandbox.run(arguments);
         assert_eq!(output.code, 3, "{arguments:?}: {output:#?}");

@@ -56,7 +56,7 @@ fn status(sandbox: &Sandbox) -> Value {
 
 /// `is_restarted`: the measurements of the loop's start are lost, and the base texts must be shown.
 fn check(past: &Past, is_restarted: bool, prepare: impl FnOnce(&Sandbox)) {
-    let sandbox = project_in(&["python", "typescript", "go"]);
+    let sandbox = project_in(&["python", "typescript", "go", "cpp"]);
     prepare(&sandbox);
     sandbox.write(past.module, past.text);
     sandbox.write(past.user, past.user_text);
@@ -179,6 +179,24 @@ fn gopls_is_shown_the_base_when_its_measurements_are_lost() {
 }
 
 /// cargo check reads only the disk: the base is the measurement before the first edit.
+/// The older error names what the honest change edits, so names alone would call it new.
+#[test]
+fn clangd_is_shown_the_base_when_its_measurements_are_lost() {
+    let past = Past {
+        module: "prices.h",
+        text: "#pragma once\n\ninline int half(int value) { return value / 2; }\n\nstatic int *old = 1;\n",
+        user: "cart.cpp",
+        user_text: "#include \"prices.h\"\n\nint total = half(3);\nint *older = half(4);\n",
+        honest: "#pragma once\n\ninline int half(int number) { return number / 2; }\n\nstatic int *old = 1;\n",
+        breaking: "#pragma once\n\ninline int half(int value, int by) { return value / by; }\n\nstatic int *old = 1;\n",
+        broken_at: "cart.cpp:3:",
+        older_at: "cart.cpp:1:",
+    };
+    check(&past, true, |sandbox| {
+        sandbox.write("compile_flags.txt", "-std=c++17\n-xc++\n");
+    });
+}
+
 #[test]
 fn rust_errors_from_before_the_loop_are_older() {
     let sandbox = rust();

@@ -104,6 +104,26 @@ pub enum LoopStartError {
     AlreadyActive(String),
 }
 
+impl LoopStartError {
+    /// True if the request itself is unusable; false if the project, its options or its loops are in the way.
+    #[must_use]
+    pub fn is_usage_error(&self) -> bool {
+        match self {
+            Self::NoMarker | Self::NoChecks | Self::NoRubric | Self::AlreadyActive(_) => false,
+            Self::NoPrompt
+            | Self::PromptTooLong(_)
+            | Self::Unbounded
+            | Self::BadPromise
+            | Self::NoPromise
+            | Self::OutOfRange(..)
+            | Self::NeedsAutonomous(_)
+            | Self::BadBranch
+            | Self::BadPath(_)
+            | Self::TooManyPaths(_) => true,
+        }
+    }
+}
+
 /// The initial state of a loop.
 pub fn initial_state(
     request: LoopRequest,

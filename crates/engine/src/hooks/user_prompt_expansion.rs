@@ -184,7 +184,7 @@ async fn begin(call: &HookCall<'_>, kind: LoopCommandKind, typed: &str) -> HookO
             let notice = Some(loops::started_notice(&state, &checks));
             HookOutput::Context(agent::join_contexts(&texts)).with_notice(notice)
         }
-        Err(reason) => HookOutput::Block(format!("[moai-ralph] {reason}")),
+        Err(refusal) => HookOutput::Block(format!("[moai-ralph] {}", refusal.reason)),
     }
 }
 

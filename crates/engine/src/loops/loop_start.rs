@@ -21,7 +21,7 @@ use crate::loops::session_loop::{checks_of_loop, loop_id};
 use crate::loops::workers::start_workers;
 use crate::person;
 use crate::project::Project;
-use crate::replies::{REFUSED, load_project};
+use crate::replies::{INVALID, REFUSED, load_project};
 use crate::restore::checkpoints;
 use moai_base::limits::START_CHECKPOINT_MS_MAX;
 use moai_base::verdict::Gap;
@@ -78,7 +78,10 @@ pub(crate) async fn handle(
             CommandReply::success(json_text(&workers::document(&started)))
         }
         Ok(LoopStartOutcome::Workers(started)) => CommandReply::success(workers::started(&started)),
-        Err(reason) => CommandReply::failure(REFUSED, &format!("moai-ralph: {reason}")),
+        Err(refusal) => {
+            let code = if refusal.is_usage_error { INVALID } else { REFUSED };
+            CommandReply::failure(code, &format!("moai-ralph: {}", refusal.reason))
+        }
     }
 }
 
@@ -124,17 +127,31 @@ pub(crate) enum LoopStartOutcome {
     Workers(Vec<LoopWorker>),
 }
 
-/// Starts and stores a loop, or one for each worker; the error is the reason for the user. The same
-/// `call` again gets the loop that it started.
+/// Why no loop was started.
+#[derive(Debug)]
+pub(crate) struct StartRefusal {
+    /// The reason for the user.
+    pub(crate) reason: String,
+    /// True if the task or an option is unusable, in whatever state the project is.
+    pub(crate) is_usage_error: bool,
+}
+
+impl From<String> for StartRefusal {
+    fn from(reason: String) -> Self {
+        Self { reason, is_usage_error: false }
+    }
+}
+
+/// Starts and stores a loop, or one for each worker. The same `call` again gets the loop that it started.
 pub(crate) async fn start_loop(
     engine: &Arc<Engine>,
     project: &Project,
     request: LoopRequest,
     session: Option<&str>,
     call: &str,
-) -> Result<LoopStartOutcome, String> {
+) -> Result<LoopStartOutcome, StartRefusal> {
     if project.is_unbounded(engine).await {
-        return Err(notice::no_project(&project.root));
+        return Err(notice::no_project(&project.root).into());
     }
     let session = session.filter(|id| !id.is_empty());
     let which = session.map_or(LoopQuery::ActiveUnclaimed, |id| LoopQuery::ActiveOf(id.to_owned()));
@@ -148,7 +165,7 @@ pub(crate) async fn start_loop(
     }
     let (has_checks, rubric) = checks_and_rubric(project).await.map_err(|gap| gap.to_string())?;
     if let Some(gap) = &rubric.gap {
-        return Err(gap.to_string());
+        return Err(gap.to_string().into());
     }
     // The rubric's limit is a default, like the project's options.
     let rubric_limits =
@@ -167,22 +184,26 @@ pub(crate) async fn start_loop(
     };
     let mut state = match initial_state(request, &setting) {
         Ok(state) => state,
-        Err(refusal) => return Err(refusal_text(project, &refusal).await),
+        Err(refusal) => {
+            let reason = refusal_text(project, &refusal).await;
+            return Err(StartRefusal { reason, is_usage_error: refusal.is_usage_error() });
+        }
     };
     if let Some(refusal) = loop_files::open_questions(project).await {
-        return Err(refusal);
+        return Err(refusal.into());
     }
     let runs_git = state.mode == Mode::Autonomous || state.options.workers > 0;
     if let Some(gap) = project.trust.gap().filter(|_| runs_git) {
         // git runs hooks, filters and helpers from a repository's configuration.
-        return Err(format!("branches and worktrees need a trusted project: {gap}"));
+        return Err(format!("branches and worktrees need a trusted project: {gap}").into());
     }
     if state.mode == Mode::Autonomous {
         let named = state.options.base_branch.take();
         state.options.base_branch = next_base(engine, project, named).await?;
     }
     if state.options.workers > 0 {
-        return Box::pin(with_workers(engine, project, state)).await.map(LoopStartOutcome::Workers);
+        let workers = Box::pin(with_workers(engine, project, state)).await?;
+        return Ok(LoopStartOutcome::Workers(workers));
     }
     if let Some(earlier) = state.continues.clone().map(LoopQuery::Id) {
         let found = engine.store.find_loop(&project.key, &project.root, earlier).await;
@@ -197,7 +218,7 @@ pub(crate) async fn start_loop(
         if let Some(branch) = branch {
             undo_branch(project, &branch).await;
         }
-        return Err(error.to_string());
+        return Err(error.to_string().into());
     }
     if let Some(session) = session {
         engine.ledger().session(session).bind_to_loop(&project.root, &state);

@@ -158,9 +158,10 @@ pub(super) async fn start_pipeline_loop(
     };
     let pipeline = Some(state.id.clone());
     let request = LoopRequest { prompt: goal, options, pipeline, ..LoopRequest::default() };
-    match start_loop(engine, project, request, session, "").await? {
-        LoopStartOutcome::Loop(started) => Ok(*started),
-        LoopStartOutcome::Workers(_) => Err("a pipeline has one loop".to_owned()),
+    match start_loop(engine, project, request, session, "").await {
+        Ok(LoopStartOutcome::Loop(started)) => Ok(*started),
+        Ok(LoopStartOutcome::Workers(_)) => Err("a pipeline has one loop".to_owned()),
+        Err(refusal) => Err(refusal.reason),
     }
 }
 

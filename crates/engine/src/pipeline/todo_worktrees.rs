@@ -321,7 +321,8 @@ async fn start_todo(
     }
     // No real session: a loop waiting in the pipeline's own root must not block the start.
     let session = Some(task.pipeline.id.as_str());
-    let started = start_loop(engine, project, task.request(Some(1)), session, "").await?;
+    let started = start_loop(engine, project, task.request(Some(1)), session, "").await;
+    let started = started.map_err(|refusal| refusal.reason)?;
     let LoopStartOutcome::Workers(workers) = started else {
         return Err("no worktree was made".to_owned());
     };
