@@ -232,27 +232,55 @@ async fn measure_all(
     };
     let turns = Arc::new(Semaphore::new(MEASUREMENTS_AT_ONCE_MAX));
     let mut tasks = JoinSet::new();
-    for snapshot in snapshots {
-        for chosen in select_servers(engine, project, &snapshot.path) {
-            let (engine, project) = (Arc::clone(engine), project.clone());
-            let (snapshot, turns) = (snapshot.clone(), Arc::clone(&turns));
-            tasks.spawn(async move {
-                let waited_from = Instant::now();
-                let _turn = turns.acquire().await;
-                let start = Instant::now();
-                if start >= deadline && chosen.is_ok() {
-                    let detail = "the time was used up before it was measured";
-                    let gap = Gap::new(Cause::TimedOut, detail);
-                    return unmeasured(&snapshot, &chosen, gap, waited_from.elapsed());
-                }
-                let measuring = measure_with_retries(&engine, &project, &snapshot, &chosen);
-                timeout_at(deadline.into(), measuring)
-                    .await
-                    .unwrap_or_else(|_| timed_out_result(&snapshot, &chosen, start))
-            });
-        }
+    let Some(selected) = select_for_all(engine, project, snapshots).await else {
+        let unknown = Err(("language servers".to_owned(), panic_gap()));
+        let without_result = |snapshot| unmeasured(snapshot, &unknown, panic_gap(), Duration::ZERO);
+        return snapshots.iter().map(without_result).collect();
+    };
+    for ServerTask { snapshot, chosen } in selected {
+        let (engine, project) = (Arc::clone(engine), project.clone());
+        let turns = Arc::clone(&turns);
+        tasks.spawn(async move {
+            let waited_from = Instant::now();
+            let _turn = turns.acquire().await;
+            let start = Instant::now();
+            if start >= deadline && chosen.is_ok() {
+                let detail = "the time was used up before it was measured";
+                let gap = Gap::new(Cause::TimedOut, detail);
+                return unmeasured(&snapshot, &chosen, gap, waited_from.elapsed());
+            }
+            let measuring = measure_with_retries(&engine, &project, &snapshot, &chosen);
+            timeout_at(deadline.into(), measuring)
+                .await
+                .unwrap_or_else(|_| timed_out_result(&snapshot, &chosen, start))
+        });
     }
     tasks.join_all().await
+}
+
+/// A file and a server that is to measure it.
+struct ServerTask {
+    snapshot: Snapshot,
+    chosen: ServerSelection,
+}
+
+/// The servers of all files, which are sought on the disk; `None` after a panic.
+async fn select_for_all(
+    engine: &Arc<Engine>,
+    project: &Project,
+    snapshots: &[Snapshot],
+) -> Option<Vec<ServerTask>> {
+    let (engine, project, snapshots) = (Arc::clone(engine), project.clone(), snapshots.to_vec());
+    let selected = run_blocking(move || {
+        let mut selected = Vec::new();
+        for snapshot in snapshots {
+            for chosen in select_servers(&engine, &project, &snapshot.path) {
+                selected.push(ServerTask { snapshot: snapshot.clone(), chosen });
+            }
+        }
+        selected
+    });
+    selected.await
 }
 
 /// Measures again, a few times, when a server could not answer for a transient reason: it crashed
