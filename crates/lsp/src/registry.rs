@@ -325,6 +325,9 @@ pub enum OverlaySupport {
     None,
     /// For the document itself; other files are measured against the disk.
     File,
+    /// For the document and for every file that reads it by the document's path; what is read through links or
+    /// other names comes from the disk.
+    Path,
     /// For the document and for every file that depends on it.
     Project,
 }

@@ -12,7 +12,9 @@ use self::moved_code::MovedCode;
 use crate::engine::{Engine, run_blocking};
 use crate::evidence::base_results::{BaseFile, BaseResult};
 use crate::evidence::dependents::package_names;
-use crate::evidence::earlier_texts::{EarlierState, EarlierSubject, measure_earlier};
+use crate::evidence::earlier_texts::{
+    EarlierState, EarlierSubject, measure_earlier, reads_present_texts,
+};
 use crate::evidence::gather::{CountedGaps, UntouchedDependents};
 use crate::evidence::renamed_files::renamed;
 use crate::evidence::snapshot_measurement;
@@ -204,6 +206,9 @@ impl ChangedSymbols {
 enum KnownFindings {
     /// The base state was measured.
     Measured(BaseResult),
+    /// The earlier text was measured, perhaps with present texts of other files: what it lacks is new, and what
+    /// it has may be older or due to them.
+    PartlyMeasured(BaseResult),
     /// The base state is unmeasured, for this reason.
     Unmeasured(Gap),
 }
@@ -272,10 +277,14 @@ async fn base_findings(
         return known;
     }
     let state = earlier_state(comparison, files);
+    let is_partial =
+        |subject: &EarlierSubject| is_partly_measured(engine, project, &state, subject);
+    let partial: Vec<bool> = subjects.iter().map(is_partial).collect();
     let results = measure_earlier(engine, project, &state, subjects, deadline).await;
-    for (index, result) in indices.into_iter().zip(results) {
+    for ((index, is_partial), result) in indices.into_iter().zip(partial).zip(results) {
         let Some(result) = result else { continue };
         known[index] = match (result.base_result(), result.gap.clone()) {
+            (Some(base_result), _) if is_partial => KnownFindings::PartlyMeasured(base_result),
             (Some(base_result), _) => {
                 cache_base_result(engine, comparison, &result, base_result.clone());
                 KnownFindings::Measured(base_result)
@@ -285,6 +294,26 @@ async fn base_findings(
         };
     }
     known
+}
+
+/// True if an earlier text would be measured together with present texts of other files that matter for it.
+fn is_partly_measured(
+    engine: &Engine,
+    project: &Project,
+    state: &EarlierState,
+    subject: &EarlierSubject,
+) -> bool {
+    let (path, server) = (&subject.snapshot.path, &subject.choice.id);
+    is_checker(project, path, server)
+        && !is_judged_alone(project, path)
+        && reads_present_texts(engine, project, state, subject)
+}
+
+/// True if an edit of one file can cause the server's findings in another.
+fn is_checker(project: &Project, path: &RelPath, server: &str) -> bool {
+    let catalogue = &project.workspace.catalogue;
+    let language = catalogue.language_of(path).map_or("", |language| language.id);
+    !catalogue.is_companion(server, language)
 }
 
 /// True if no other source decides about the findings in a file, as in YAML.
@@ -433,7 +462,11 @@ impl AttributionRule<'_> {
         match file.base {
             // Without the earlier text, no finding can be shown to be older.
             BaseText::Absent | BaseText::Unknown(_) => with_state(now, FindingState::Introduced),
-            BaseText::Text(_) if !file.is_changed && !self.is_checker(result) => {
+            BaseText::Text(_)
+                if !file.is_changed
+                    && (result.kind != SensorKind::Lsp
+                        || !is_checker(self.project, &result.path, &result.sensor)) =>
+            {
                 with_state(now, FindingState::Existing)
             }
             BaseText::Text(before) => {
@@ -442,6 +475,13 @@ impl AttributionRule<'_> {
                 let findings = match &self.known {
                     KnownFindings::Measured(base_result) => {
                         self.attribute_by_base(&old, base_result, &new, now)
+                    }
+                    KnownFindings::PartlyMeasured(base_result) => {
+                        let findings = self.attribute_by_base(&old, base_result, &new, now);
+                        let (mut introduced, shared): (Vec<Finding>, Vec<Finding>) =
+                            findings.into_iter().partition(Finding::is_introduced);
+                        introduced.extend(self.attribute_by_lines(&old, &new, shared, before));
+                        introduced
                     }
                     KnownFindings::Unmeasured(_) => {
                         self.attribute_by_lines(&old, &new, now, before)
@@ -479,6 +519,10 @@ impl AttributionRule<'_> {
     fn doubt(&self) -> String {
         match &self.known {
             KnownFindings::Unmeasured(gap) => gap.detail.clone(),
+            KnownFindings::PartlyMeasured(_) => {
+                "its earlier text may have been measured with present texts of other files"
+                    .to_owned()
+            }
             KnownFindings::Measured(_) => String::new(),
         }
     }
@@ -509,13 +553,6 @@ impl AttributionRule<'_> {
             }
         }
         findings
-    }
-
-    /// True if an edit of one file can cause the sensor's findings in another.
-    fn is_checker(&self, result: &SensorResult) -> bool {
-        let catalogue = &self.project.workspace.catalogue;
-        let language = catalogue.language_of(&result.path).map_or("", |language| language.id);
-        result.kind == SensorKind::Lsp && !catalogue.is_companion(&result.sensor, language)
     }
 }
 

@@ -281,7 +281,7 @@ fn overlays_for<'s>(
     subject: &EarlierSubject,
 ) -> Vec<&'s Snapshot> {
     match subject.choice.spec.overlays {
-        OverlaySupport::Project => {
+        OverlaySupport::Project | OverlaySupport::Path => {
             let texts = state.texts.iter();
             texts.filter(|text| is_served(engine, project, &text.path, subject)).collect()
         }
@@ -290,6 +290,21 @@ fn overlays_for<'s>(
             state.texts.iter().filter(|text| text.path == subject.snapshot.path).collect()
         }
     }
+}
+
+/// True if the subject's server reads other changed files from the disk, at least in part: a finding that its
+/// measurement shares with the present one may be due to them.
+pub(crate) fn reads_present_texts(
+    engine: &Engine,
+    project: &Project,
+    state: &EarlierState,
+    subject: &EarlierSubject,
+) -> bool {
+    let texts = state.texts.iter().map(|text| &text.path);
+    let mut others =
+        texts.filter(|path| **path != subject.snapshot.path).chain(&state.created_or_deleted);
+    subject.choice.spec.overlays != OverlaySupport::Project
+        && others.any(|path| is_served(engine, project, path, subject))
 }
 
 /// True if the subject's server handles a file.
@@ -323,6 +338,8 @@ fn obstacle(
     let is_own = overlays.iter().any(|text| text.path == snapshot.path);
     let mut changed = state.texts.iter().map(|text| &text.path).chain(&state.created_or_deleted);
     let mut created_or_deleted = state.created_or_deleted.iter();
+    let shows_others =
+        matches!(choice.spec.overlays, OverlaySupport::Project | OverlaySupport::Path);
     let detail = match choice.spec.overlays {
         OverlaySupport::None => "it reads the disk, not earlier texts",
         _ if state.configuration.iter().any(|path| is_configuration(choice, path)) => {
@@ -331,22 +348,20 @@ fn obstacle(
         OverlaySupport::File if !is_own => {
             "it reads other files from the disk, not their earlier texts"
         }
-        OverlaySupport::Project if changed.any(|path| is_data(choice, path)) => {
+        _ if shows_others && changed.any(|path| is_data(choice, path)) => {
             "data that it reads changed since"
         }
-        OverlaySupport::Project if state.has_folder_link => "a link to a folder changed since",
-        OverlaySupport::Project
-            if created_or_deleted.any(|path| is_served(engine, project, path, subject)) =>
+        _ if shows_others && state.has_folder_link => "a link to a folder changed since",
+        _ if shows_others
+            && created_or_deleted.any(|path| is_served(engine, project, path, subject)) =>
         {
             "files were created, deleted or generated since"
         }
-        OverlaySupport::Project if overlays.len() > OVERLAY_FILES_MAX => {
-            "too many files changed since"
-        }
-        OverlaySupport::Project if overlays.iter().any(|text| is_repackaged(project, text)) => {
+        _ if shows_others && overlays.len() > OVERLAY_FILES_MAX => "too many files changed since",
+        _ if shows_others && overlays.iter().any(|text| is_repackaged(project, text)) => {
             "a file belonged to another package then"
         }
-        OverlaySupport::Project if overlays.iter().any(|text| has_other_c(project, text)) => {
+        _ if shows_others && overlays.iter().any(|text| has_other_c(project, text)) => {
             "C in a comment changed since"
         }
         _ => return None,

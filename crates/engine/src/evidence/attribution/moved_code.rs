@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::{
     AttributionRule, BaseComparison, ComparedFile, KnownFindings, cached_base_result,
-    earlier_state, find_server, has_other_server,
+    earlier_state, find_server, has_other_server, is_partly_measured,
 };
 use crate::engine::{Engine, run_blocking};
 use crate::evidence::base_results::BaseFile;
@@ -160,6 +160,7 @@ impl MovedCode<'_> {
         results: &[SensorResult],
     ) -> Vec<(Arc<str>, Finding)> {
         let mut found = Vec::new();
+        let state = earlier_state(self.comparison, self.files);
         let (mut subjects, mut unscanned) = (Vec::new(), Vec::new());
         for source in sources {
             let before = &source.before;
@@ -194,7 +195,10 @@ impl MovedCode<'_> {
                     && !has_other_server(self.engine, self.comparison, result, &before.path)
                     && let Some(choice) = find_server(self.engine, self.project, result)
                 {
-                    subjects.push(EarlierSubject { snapshot: before.clone(), choice });
+                    let subject = EarlierSubject { snapshot: before.clone(), choice };
+                    if !is_partly_measured(self.engine, self.project, &state, &subject) {
+                        subjects.push(subject);
+                    }
                 }
             }
         }
@@ -208,7 +212,6 @@ impl MovedCode<'_> {
         found.extend(scans.await.unwrap_or_default());
         let texts: Vec<Arc<str>> =
             subjects.iter().map(|subject| Arc::clone(&subject.snapshot.text)).collect();
-        let state = earlier_state(self.comparison, self.files);
         let measured =
             measure_earlier(self.engine, self.project, &state, subjects, self.deadline).await;
         for (text, result) in texts.into_iter().zip(measured) {
