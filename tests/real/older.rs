@@ -178,7 +178,6 @@ fn gopls_is_shown_the_base_when_its_measurements_are_lost() {
     check(&past, true, |sandbox| sandbox.write("go.mod", "module example.com/shop\n\ngo 1.19\n"));
 }
 
-/// cargo check reads only the disk: the base is the measurement before the first edit.
 /// The C++ files are committed, a loop is started, and its measurements are lost; then the header changes.
 fn held_after_header_change(files: &[(&str, &str)], header: &str, changed: &str) -> String {
     let sandbox = project_in(&["cpp"]);
@@ -228,6 +227,7 @@ fn an_error_caused_by_a_header_behind_a_link_is_not_older() {
     assert!(reason.contains("error cart.cpp:3:"), "{reason}");
 }
 
+/// cargo check reads only the disk: the base is the measurement before the first edit.
 #[test]
 fn rust_errors_from_before_the_loop_are_older() {
     let sandbox = rust();
