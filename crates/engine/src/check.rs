@@ -12,8 +12,8 @@ use crate::evidence::changed_files::ChangedFiles;
 use crate::evidence::dependents::{AffectedScope, SearchedChange};
 use crate::evidence::disk_poll::sync_disk;
 use crate::evidence::evidence_reply::{ReportInput, ReportOptions, evidence_reply, load_baselines};
-use crate::evidence::gather::{CountedGaps, MeasureRequest, UntouchedDependents, gather_evidence};
-use crate::evidence::indirect_dependents::add_indirect_dependents;
+use crate::evidence::gather::{CountedGaps, MeasureRequest, UntouchedDependents};
+use crate::evidence::indirect_dependents::gather_with_indirect;
 use crate::evidence::merge_conflicts::merge_conflicts;
 use crate::evidence::unshown_files::{UnshownFiles, changed_ignored};
 use crate::evidence::work_base::{WorkBase, base_of_changes};
@@ -93,6 +93,7 @@ pub(crate) async fn handle(
     });
     let request = MeasureRequest {
         files,
+        measured_before: Vec::new(),
         skipped,
         run_lsp: project.config.lsp_enabled && !check.no_lsp,
         run_scan: project.config.scan_enabled && !check.no_scan,
@@ -103,8 +104,7 @@ pub(crate) async fn handle(
         conflicts,
         counted_gaps: CountedGaps::All,
     };
-    let evidence = gather_evidence(engine, &project, request.clone()).await;
-    let evidence = add_indirect_dependents(engine, &project, request, indirect, evidence).await;
+    let evidence = gather_with_indirect(engine, &project, request, indirect, false).await;
     if evidence.older > 0 {
         let older = match evidence.older {
             1 => "1 older finding in these files is".to_owned(),

@@ -13,6 +13,7 @@ pub(crate) mod evidence_reply;
 pub(crate) mod gather;
 pub(crate) mod hidden_files;
 pub(crate) mod indirect_dependents;
+pub(crate) mod measuring_stops;
 pub(crate) mod merge_conflicts;
 pub(crate) mod moved_files;
 pub(crate) mod outside_poll;

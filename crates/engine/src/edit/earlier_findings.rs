@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use crate::edit::baseline_rule::EditBaseline;
 use crate::edit::edit_delta::edit_baseline;
 use crate::edit::edit_measurement::EditMeasurement;
-use crate::evidence::earlier_texts::{EarlierState, EarlierSubject, measure_earlier};
+use crate::evidence::earlier_texts::{
+    EarlierCaller, EarlierState, EarlierSubject, measure_earlier,
+};
 use crate::evidence::snapshot_measurement::SensorResult;
 use crate::ledger::pending_reports::StateBefore;
 use moai_base::finding::Severity;
@@ -35,7 +37,8 @@ impl EditMeasurement {
         let state = EarlierState { texts: vec![before.clone()], ..EarlierState::default() };
         let latest = Instant::now() + Duration::from_millis(EARLIER_DEFERRED_MS_MAX);
         let subjects = vec![EarlierSubject { snapshot: before, choice }];
-        let measured = measure_earlier(engine, project, &state, subjects, latest).await;
+        let measured =
+            measure_earlier(engine, project, &state, subjects, EarlierCaller::Edit, latest).await;
         self.with_measured(baseline, measured.into_iter().next().flatten())
     }
 

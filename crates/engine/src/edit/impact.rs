@@ -11,7 +11,9 @@ use tokio::time::timeout_at;
 
 use crate::engine::{Engine, run_blocking};
 use crate::evidence::dependents::{package_names, retain_own_files};
-use crate::evidence::earlier_texts::{EarlierState, EarlierSubject, measure_earlier};
+use crate::evidence::earlier_texts::{
+    EarlierCaller, EarlierState, EarlierSubject, measure_earlier,
+};
 use crate::evidence::poll_gate::DiskEpoch;
 use crate::evidence::settled_measurement::{MeasuredServers, measure_settled, read_snapshots};
 use crate::evidence::snapshot_measurement;
@@ -323,7 +325,8 @@ impl ImpactContext {
         let subjects = vec![EarlierSubject { snapshot: snapshot.clone(), choice }];
         let latest = Instant::now() + Duration::from_millis(EARLIER_DEFERRED_MS_MAX);
         let (engine, project) = (&self.engine, &self.project);
-        let measured = measure_earlier(engine, project, &self.earlier, subjects, latest).await;
+        let (earlier, caller) = (&self.earlier, EarlierCaller::Edit);
+        let measured = measure_earlier(engine, project, earlier, subjects, caller, latest).await;
         measured
             .into_iter()
             .flatten()

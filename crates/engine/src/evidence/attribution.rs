@@ -13,7 +13,7 @@ use crate::engine::{Engine, run_blocking};
 use crate::evidence::base_results::{BaseFile, BaseResult};
 use crate::evidence::dependents::package_names;
 use crate::evidence::earlier_texts::{
-    EarlierState, EarlierSubject, measure_earlier, reads_present_texts,
+    EarlierCaller, EarlierState, EarlierSubject, measure_earlier, reads_present_texts,
 };
 use crate::evidence::gather::{CountedGaps, UntouchedDependents};
 use crate::evidence::renamed_files::renamed;
@@ -280,7 +280,8 @@ async fn base_findings(
     let is_partial =
         |subject: &EarlierSubject| is_partly_measured(engine, project, &state, subject);
     let partial: Vec<bool> = subjects.iter().map(is_partial).collect();
-    let results = measure_earlier(engine, project, &state, subjects, deadline).await;
+    let results =
+        measure_earlier(engine, project, &state, subjects, EarlierCaller::Verdict, deadline).await;
     for ((index, is_partial), result) in indices.into_iter().zip(partial).zip(results) {
         let Some(result) = result else { continue };
         known[index] = match (result.base_result(), result.gap.clone()) {

@@ -63,6 +63,15 @@ struct IndexedSubject {
     subject: EarlierSubject,
 }
 
+/// Who asks for an earlier state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EarlierCaller {
+    /// A Stop or a `check`, which waits for the answer.
+    Verdict,
+    /// An edit whose hook has answered: Stops come first.
+    Edit,
+}
+
 /// Measures files in an earlier state, each with its server. Results are in the order of the
 /// subjects, `None` after an internal error; a file that cannot be measured has a gap.
 pub(crate) async fn measure_earlier(
@@ -70,6 +79,7 @@ pub(crate) async fn measure_earlier(
     project: &Project,
     state: &EarlierState,
     subjects: Vec<EarlierSubject>,
+    caller: EarlierCaller,
     deadline: Instant,
 ) -> Vec<Option<SensorResult>> {
     let count = subjects.len();
@@ -83,7 +93,7 @@ pub(crate) async fn measure_earlier(
         let (engine, project, state) = (Arc::clone(engine), project.clone(), state.clone());
         // In a separate task, because a caller that gives up must not leave an overlay behind.
         servers.push(tokio::spawn(async move {
-            measure_by_server(&engine, &project, &state, subjects, deadline).await
+            measure_by_server(&engine, &project, &state, subjects, caller, deadline).await
         }));
     }
     let mut results: Vec<Option<SensorResult>> = vec![None; count];
@@ -103,6 +113,7 @@ async fn measure_by_server(
     project: &Project,
     state: &EarlierState,
     subjects: Vec<IndexedSubject>,
+    caller: EarlierCaller,
     deadline: Instant,
 ) -> Vec<(usize, SensorResult)> {
     let mut results = Vec::with_capacity(subjects.len());
@@ -115,7 +126,14 @@ async fn measure_by_server(
         if remaining.is_empty() {
             return results;
         }
-        let Ok(pass) = timeout_at(deadline.into(), gate.overlay()).await else { break };
+        let turn = async {
+            if caller == EarlierCaller::Edit {
+                let stops = engine.ledger().root(&project.root).measuring_stops();
+                stops.ended().await;
+            }
+            gate.overlay().await
+        };
+        let Ok(pass) = timeout_at(deadline.into(), turn).await else { break };
         let epoch = settled_epoch(engine, project).await;
         let mut overlay = ServerOverlay::new(
             OverlayGuard::new(engine, project, &server, pass),

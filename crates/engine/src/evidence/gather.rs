@@ -10,6 +10,7 @@ use crate::evidence::attribution::{AttributionRequest, BaseComparison, attribute
 use crate::evidence::disk_poll::sync_disk;
 use crate::evidence::parallel_scan::{ScanTask, scan_snapshots};
 use crate::evidence::partial_results::{is_work_switched_off, switched_off_files};
+use crate::evidence::poll_gate::DiskEpoch;
 use crate::evidence::settled_measurement::{MeasuredServers, measure_settled, read_snapshots};
 use crate::evidence::slow_files::SlowFileTime;
 use crate::evidence::snapshot_measurement::SensorResult;
@@ -30,6 +31,8 @@ use moai_scan::{RuleSet, ScanOutcome, scan_text};
 #[derive(Clone, Debug)]
 pub(crate) struct MeasureRequest {
     pub(crate) files: Vec<RelPath>,
+    /// Files of the work that are measured already: findings are attributed with their texts as well.
+    pub(crate) measured_before: Vec<RelPath>,
     /// Requested files that were not found.
     pub(crate) skipped: Vec<SkippedFile>,
     /// True if language servers are asked.
@@ -115,14 +118,22 @@ impl UntouchedDependents {
     }
 }
 
+/// Evidence, and the poll for which it holds.
+pub(crate) struct PolledEvidence {
+    pub(crate) evidence: Evidence,
+    /// `None` without language servers.
+    pub(crate) disk: Option<DiskEpoch>,
+}
+
 /// Evidence of language servers and the scan about the requested files.
 pub(crate) async fn gather_evidence(
     engine: &Arc<Engine>,
     project: &Project,
     request: MeasureRequest,
-) -> Evidence {
+) -> PolledEvidence {
     let MeasureRequest {
         files,
+        measured_before,
         mut skipped,
         run_lsp: lsp,
         run_scan: scan,
@@ -169,11 +180,12 @@ pub(crate) async fn gather_evidence(
     cache_lines(engine, &snapshots, &results);
     let older = match &comparison {
         Some(comparison) => {
-            let (snapshots, dependents) = (&*snapshots, &dependents);
+            let (others, _) = read_snapshots(project, measured_before).await;
+            let of_work: Vec<Snapshot> = snapshots.iter().cloned().chain(others).collect();
             let request = AttributionRequest {
                 comparison,
-                snapshots,
-                dependents,
+                snapshots: &of_work,
+                dependents: &dependents,
                 threshold,
                 deadline,
                 counted_gaps,
@@ -190,7 +202,8 @@ pub(crate) async fn gather_evidence(
     results.extend(conflicts);
     counted_gaps.retain(&mut results);
     let combined = combine_results(files, skipped, results, threshold);
-    Evidence { older, switched_off, is_switched_off, ..combined }
+    let evidence = Evidence { older, switched_off, is_switched_off, ..combined };
+    PolledEvidence { evidence, disk }
 }
 
 async fn scan_all(

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use crate::evidence::measuring_stops::MeasuringStops;
 use crate::evidence::overlay_gate::OverlayGate;
 use crate::evidence::poll_gate::PollGate;
 use crate::ledger::disk::DiskHistory;
@@ -30,6 +31,7 @@ pub(crate) struct RootLedger {
     poll_gate: Arc<PollGate>,
     /// By server.
     overlay_gates: HashMap<String, Arc<OverlayGate>>,
+    measuring_stops: Arc<MeasuringStops>,
     /// Tool calls, where shell writes are undone.
     pub(crate) tool_calls: ToolCalls,
     /// The key of the store.
@@ -47,8 +49,11 @@ impl RootLedger {
     pub(super) fn keep_only_gates_in_use(self) -> Option<Self> {
         let mut overlay_gates = self.overlay_gates;
         overlay_gates.retain(|_, gate| Arc::strong_count(gate) > 1);
-        let is_in_use = Arc::strong_count(&self.poll_gate) > 1 || !overlay_gates.is_empty();
-        is_in_use.then(|| Self { poll_gate: self.poll_gate, overlay_gates, ..Self::default() })
+        let Self { poll_gate, measuring_stops, .. } = self;
+        let is_in_use = Arc::strong_count(&poll_gate) > 1
+            || Arc::strong_count(&measuring_stops) > 1
+            || !overlay_gates.is_empty();
+        is_in_use.then(|| Self { poll_gate, overlay_gates, measuring_stops, ..Self::default() })
     }
 
     /// The last findings of a sensor in a file: of the server in the caller's selection, `None` for the scan.
@@ -162,5 +167,10 @@ impl RootLedger {
     /// The gate between live queries to a server and measurements of earlier texts.
     pub(crate) fn overlay_gate(&mut self, server: &str) -> Arc<OverlayGate> {
         Arc::clone(self.overlay_gates.entry(server.to_owned()).or_default())
+    }
+
+    /// The Stops that are measuring this root.
+    pub(crate) fn measuring_stops(&self) -> Arc<MeasuringStops> {
+        Arc::clone(&self.measuring_stops)
     }
 }

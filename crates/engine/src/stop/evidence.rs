@@ -11,8 +11,8 @@ use crate::branches::loop_branch::loop_base_commit;
 use crate::branches::{branch_merge, merge_work_tree};
 use crate::engine::{measure_blocking, run_blocking};
 use crate::evidence::authorship;
-use crate::evidence::gather::{CountedGaps, MeasureRequest, gather_evidence};
-use crate::evidence::indirect_dependents::{add_indirect_dependents, add_readings};
+use crate::evidence::gather::{CountedGaps, MeasureRequest};
+use crate::evidence::indirect_dependents::{add_readings, gather_with_indirect};
 use crate::evidence::merge_conflicts::merge_conflicts;
 use crate::evidence::work_base::base_of_loop;
 use crate::exam;
@@ -324,6 +324,8 @@ pub(crate) async fn measure_stop_files(
     budget: Duration,
 ) -> Evidence {
     let project = &call.project;
+    let stops = call.engine.ledger().root(&project.root).measuring_stops();
+    let _measuring = stops.begin();
     let StopScope { files, mut skipped, dependents, comparison, indirect, .. } =
         files_of_stop(call, commit, base, paths).await;
     let starts = paths.iter().map(|path| project.root.join(path)).collect();
@@ -334,6 +336,7 @@ pub(crate) async fn measure_stop_files(
     let deadline = Instant::now() + budget;
     let request = MeasureRequest {
         files,
+        measured_before: Vec::new(),
         skipped,
         dependents,
         comparison,
@@ -344,12 +347,8 @@ pub(crate) async fn measure_stop_files(
         conflicts,
         counted_gaps: CountedGaps::All,
     };
-    let evidence = gather_evidence(call.engine, project, request.clone()).await;
     // An error holds the Stop, so the other files wait until it is fixed.
-    if evidence.verdict() == Verdict::Dirty {
-        return evidence;
-    }
-    add_indirect_dependents(call.engine, project, request, indirect, evidence).await
+    gather_with_indirect(call.engine, project, request, indirect, true).await
 }
 
 async fn run_loop_checks(

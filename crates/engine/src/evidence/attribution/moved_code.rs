@@ -11,7 +11,7 @@ use super::{
 };
 use crate::engine::{Engine, run_blocking};
 use crate::evidence::base_results::BaseFile;
-use crate::evidence::earlier_texts::{EarlierSubject, measure_earlier};
+use crate::evidence::earlier_texts::{EarlierCaller, EarlierSubject, measure_earlier};
 use crate::evidence::snapshot_measurement::SensorResult;
 use crate::evidence::work_base::BaseText;
 use crate::project::Project;
@@ -212,8 +212,15 @@ impl MovedCode<'_> {
         found.extend(scans.await.unwrap_or_default());
         let texts: Vec<Arc<str>> =
             subjects.iter().map(|subject| Arc::clone(&subject.snapshot.text)).collect();
-        let measured =
-            measure_earlier(self.engine, self.project, &state, subjects, self.deadline).await;
+        let measured = measure_earlier(
+            self.engine,
+            self.project,
+            &state,
+            subjects,
+            EarlierCaller::Verdict,
+            self.deadline,
+        )
+        .await;
         for (text, result) in texts.into_iter().zip(measured) {
             let base_result = result.and_then(|result| result.base_result()).unwrap_or_default();
             found.extend(base_result.findings.into_iter().map(|it| (Arc::clone(&text), it)));

@@ -46,8 +46,8 @@ impl RenameBaseline {
                 foreign.push(unmeasured(&change.path, "not in a known language"));
             }
         }
-        let evidence =
-            gather_evidence(engine, project, measure_request(project, before, deadline)).await;
+        let request = measure_request(project, before, deadline);
+        let evidence = gather_evidence(engine, project, request).await.evidence;
         Self { evidence, after, unmeasured: foreign }
     }
 
@@ -60,8 +60,8 @@ impl RenameBaseline {
         deadline: Instant,
     ) -> WriteOutcome {
         sync_disk(engine, project).await;
-        let after =
-            gather_evidence(engine, project, measure_request(project, self.after, deadline)).await;
+        let request = measure_request(project, self.after, deadline);
+        let after = gather_evidence(engine, project, request).await.evidence;
         let mut skipped = self.unmeasured;
         skipped.extend(after.skipped);
         if after.readings.is_empty() {
@@ -117,6 +117,7 @@ fn unmeasured(path: &RelPath, reason: &str) -> SkippedFile {
 fn measure_request(project: &Project, files: Vec<RelPath>, deadline: Instant) -> MeasureRequest {
     MeasureRequest {
         files,
+        measured_before: Vec::new(),
         skipped: Vec::new(),
         run_lsp: project.config.lsp_enabled,
         run_scan: project.config.scan_enabled,
