@@ -107,6 +107,10 @@ pub struct ServerSpec {
     /// under its defaults.
     #[serde(default)]
     pub configuration_errors: Vec<String>,
+    /// Lines of the log messages with which it reports that it cannot import the project, ahead of the line with
+    /// the reason; it then never finishes loading.
+    #[serde(default)]
+    pub import_failures: Vec<String>,
     /// Beginnings of the messages of findings about the loading of packages: it may keep them, or attribute
     /// them to other files, while it is shown an earlier text. One whose next word is in that text is about it,
     /// provided that no file was created or deleted since.

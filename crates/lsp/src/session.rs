@@ -414,6 +414,7 @@ impl LspSession {
                 self.flycheck.on_notification(method, params);
                 self.publish_runs.on_notification(method, params);
                 self.notify_jobs(was_loading, ServerEvent::Notification(method, params), now);
+                self.end_if_not_imported();
                 self.begin_queries();
             }
         }
@@ -634,15 +635,15 @@ impl LspSession {
             }
             Err(Gap::new(Cause::Superseded, "the answer names lines that do not exist"))
         });
-        let path = job.document.path.clone();
         for ticket in job.into_tickets() {
             self.effects.push(SessionEffect::DiagnosticsReady(ticket, outcome.clone()));
         }
-        self.close_if_due(&path);
     }
 
     fn deadline_gap(&self) -> Gap {
-        if self.phase == SessionPhase::Starting || self.loading.is_loading() {
+        if let Some(reason) = self.loading.import_failure() {
+            Gap::new(Cause::ProjectFault, format!("it cannot import the project: {reason}"))
+        } else if self.phase == SessionPhase::Starting || self.loading.is_loading() {
             Gap::new(Cause::Loading, "it is still loading the project")
         } else if self.flycheck.is_running() {
             Gap::new(Cause::Loading, "cargo check is still running")

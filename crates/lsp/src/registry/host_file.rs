@@ -164,6 +164,7 @@ fn default_server_spec() -> ServerSpec {
         data_extensions: Vec::new(),
         watches: Vec::new(),
         configuration_errors: Vec::new(),
+        import_failures: Vec::new(),
         loading_errors: Vec::new(),
         raised_to_errors: Vec::new(),
         lowered_to_warnings: Vec::new(),

@@ -69,7 +69,6 @@ struct OpenDocument {
 #[derive(Debug, Default)]
 pub(super) struct OpenDocuments {
     open: HashMap<RelPath, OpenDocument>,
-    to_close: HashSet<RelPath>,
     /// Versions continue after a close, so that a late publish for an earlier opening is not
     /// mistaken for the current one.
     versions: HashMap<RelPath, i32>,
@@ -115,17 +114,7 @@ impl OpenDocuments {
 
     /// Forgets a document; returns whether it was open.
     pub(super) fn close(&mut self, path: &RelPath) -> bool {
-        self.to_close.remove(path);
         self.open.remove(path).is_some()
-    }
-
-    /// Marks a document for closing because its text differs from the disk.
-    pub(super) fn close_later(&mut self, path: RelPath) {
-        self.to_close.insert(path);
-    }
-
-    pub(super) fn is_to_close(&self, path: &RelPath) -> bool {
-        self.to_close.contains(path)
     }
 
     /// Records a change that open documents may depend on.
@@ -165,10 +154,6 @@ impl OpenDocuments {
         opening: OpenPolicy,
         busy: &HashSet<RelPath>,
     ) -> (i32, Vec<SyncStep>) {
-        // Resending the same bytes does not make them the disk's, so the mark stays.
-        if self.open.get(&request.path).is_none_or(|document| document.hash != request.hash) {
-            self.to_close.remove(&request.path);
-        }
         let mut syncs = Vec::new();
         let mut version = self.versions.get(&request.path).copied().unwrap_or(0);
         match self.open.get(&request.path) {

@@ -26,6 +26,10 @@ pub(super) struct LoadingState {
     configuration_messages: Vec<String>,
     /// The first line of such a message.
     configuration_error: Option<String>,
+    /// Lines of the messages that the project cannot be imported.
+    import_failure_lines: Vec<String>,
+    /// Why the project cannot be imported.
+    import_failure: Option<String>,
 }
 
 /// The kind of a `$/progress` notification.
@@ -47,6 +51,8 @@ impl LoadingState {
             file_list_messages: spec.lists_files.clone(),
             configuration_messages: spec.configuration_errors.clone(),
             configuration_error: None,
+            import_failure_lines: spec.import_failures.clone(),
+            import_failure: None,
         }
     }
 
@@ -63,6 +69,11 @@ impl LoadingState {
     /// What the server reported about a configuration that it cannot read.
     pub(super) fn configuration_error(&self) -> Option<&str> {
         self.configuration_error.as_deref()
+    }
+
+    /// Why the server cannot import the project, while it is loading: it will not finish.
+    pub(super) fn import_failure(&self) -> Option<&str> {
+        self.import_failure.as_deref().filter(|_| self.is_loading())
     }
 
     pub(super) fn is_loading(&self) -> bool {
@@ -109,6 +120,12 @@ impl LoadingState {
                 }
                 if begins_like(&self.configuration_messages) {
                     self.configuration_error = message.lines().next().map(str::to_owned);
+                }
+                let mut lines = message.lines().map(str::trim);
+                let failed = &self.import_failure_lines;
+                if let Some(title) = lines.find(|line| failed.iter().any(|it| line.ends_with(it))) {
+                    let reason = lines.find(|line| !line.is_empty()).unwrap_or(title);
+                    self.import_failure = Some(reason.to_owned());
                 }
             }
             // rust-analyzer may load again after a change of Cargo.toml.
@@ -169,6 +186,23 @@ mod tests {
         assert_eq!(says(&mut loading, "window/logMessage", "No Config file"), None);
         let error = says(&mut loading, "window/showMessage", "Config file x is wrong\nmore");
         assert_eq!(error.as_deref(), Some("Config file x is wrong"));
+    }
+
+    #[test]
+    fn a_project_that_cannot_be_imported_has_a_reason_until_it_is_loaded() {
+        let known = spec(
+            r#", "ready": "language-status", "import_failures": ["Failed to import projects"]"#,
+        );
+        let mut loading = LoadingState::new(&known);
+        let message = "Nov 29, 2026, 8:00:00 AM Failed to import projects\nCould not calculate build plan: \
+                       no plugin\n\tat org.eclipse.Stack";
+        loading.on_notification("window/logMessage", &json!({"message": "other\nlines"}));
+        assert_eq!(loading.import_failure(), None);
+        loading.on_notification("window/logMessage", &json!({"message": message}));
+        let reason = Some("Could not calculate build plan: no plugin");
+        assert_eq!(loading.import_failure(), reason);
+        loading.on_notification("language/status", &json!({"type": "ServiceReady"}));
+        assert_eq!(loading.import_failure(), None, "it was loaded after all");
     }
 
     #[test]

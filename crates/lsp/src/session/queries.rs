@@ -215,7 +215,6 @@ impl LspSession {
     fn reply(&mut self, id: u64, outcome: Result<QueryReply, Gap>) {
         let Some(pending) = self.queries.remove(&id) else { return };
         self.cancel(pending.request_id);
-        self.close_if_due(&pending.query.document.path);
         self.effects.push(SessionEffect::QueryAnswered(pending.query.document.ticket, outcome));
     }
 }

@@ -53,7 +53,20 @@ impl LspSession {
         let deadline = now + Duration::from_millis(DIAGNOSTICS_MS_MAX);
         let queued_at = now;
         self.queued_measures.push(QueuedMeasure { document: request, queued_at, deadline, storm });
+        self.end_if_not_imported();
         self.begin_queued(now);
+    }
+
+    /// Ends the waiting measurements if the server cannot import the project.
+    pub(super) fn end_if_not_imported(&mut self) {
+        if self.loading.import_failure().is_none() {
+            return;
+        }
+        let outcome = Err(self.deadline_gap());
+        for waiting in self.queued_measures.drain(..) {
+            let ticket = waiting.document.ticket;
+            self.effects.push(SessionEffect::DiagnosticsReady(ticket, outcome.clone()));
+        }
     }
 
     /// True if a check read the file before the announced bytes were written: the server would keep

@@ -38,10 +38,8 @@ impl LspSession {
             let is_first = path.as_ref().is_some_and(|path| self.documents.announce_change(path));
             if let Some(path) = path.as_ref().filter(|_| *change == DiskChange::Deleted) {
                 self.forget_named(path);
-                // Some servers (jdtls) stop publishing for a deleted file.
-                self.supersede_jobs(path, now.map(|now| now.hash));
             }
-            let is_open = path.is_some_and(|path| self.follow_disk(path, now));
+            let is_open = path.is_some_and(|path| self.follow_disk(&path, now));
             let is_text_of_document = is_open && *change == DiskChange::Changed;
             if is_first || !is_text_of_document {
                 self.project_lists.mark_outdated();
@@ -123,28 +121,26 @@ impl LspSession {
 
     /// Ends requests about other than the present bytes of a file, and updates its document. Returns
     /// whether the server has the present text.
-    fn follow_disk(&mut self, path: RelPath, now: Option<&PresentText>) -> bool {
+    fn follow_disk(&mut self, path: &RelPath, now: Option<&PresentText>) -> bool {
         let hash = now.map(|now| now.hash);
-        self.supersede_queued(&path, hash);
-        self.supersede_unsent_queries(&path, hash);
+        self.supersede_queued(path, hash);
+        self.supersede_unsent_queries(path, hash);
         if let Some(now) = now {
             self.announced_hashes.insert(path.clone(), now.hash);
-            self.supersede_jobs(&path, Some(now.hash));
+            self.supersede_jobs(path, Some(now.hash));
             let Some(document) = self.document_of(now) else { return false };
             self.send_text(&document, ResendPolicy::Never);
             return true;
         }
-        self.announced_hashes.remove(&path);
+        self.announced_hashes.remove(path);
         // tsserver may keep the text of a document that is closed because the disk differs; it
         // rereads all files on request.
         self.is_behind_disk |=
-            self.method == DiagnosticsMethod::Tsserver && self.documents.is_open(&path);
-        if self.is_measured(&path) {
-            // Closed afterwards, because some servers call a closed file clean.
-            self.documents.close_later(path);
-        } else {
-            self.close(&path);
-        }
+            self.method == DiagnosticsMethod::Tsserver && self.documents.is_open(path);
+        // Until they ended, measurements of other files would depend on the open text; and some servers (jdtls) stop
+        // publishing for a deleted file.
+        self.supersede_jobs(path, None);
+        self.close(path);
         false
     }
 
@@ -163,7 +159,12 @@ impl LspSession {
         let is_project_corrected = self.loading.fault().is_some() && has_manifest;
         let is_configuration_corrected =
             self.loading.configuration_error().is_some() && changes.iter().any(is_configuration);
-        if is_project_corrected || is_configuration_corrected {
+        let is_build_file = |(path, _): &(PathBuf, DiskChange)| {
+            self.spec.root_markers.iter().any(|name| path.ends_with(name))
+        };
+        let is_import_corrected =
+            self.loading.import_failure().is_some() && changes.iter().any(is_build_file);
+        if is_project_corrected || is_configuration_corrected || is_import_corrected {
             self.effects.push(SessionEffect::Outdated);
         }
     }
@@ -321,16 +322,5 @@ impl LspSession {
         if self.documents.close(path) {
             self.notify_closed(path);
         }
-    }
-
-    /// Closes a document that is marked for closing once it is not being measured.
-    pub(super) fn close_if_due(&mut self, path: &RelPath) {
-        if !self.is_measured(path) && self.documents.is_to_close(path) {
-            self.close(path);
-        }
-    }
-
-    pub(super) fn is_measured(&self, path: &RelPath) -> bool {
-        self.jobs.values().any(|job| job.document.path == *path)
     }
 }

@@ -444,6 +444,23 @@ fn a_server_without_its_configuration_is_restarted_by_one_that_may_be_right() {
 }
 
 #[test]
+fn a_server_that_cannot_import_the_project_says_why_at_once_and_is_restarted_by_its_build_file() {
+    let keys = r#""diagnostics": "jdtls", "ready": "language-status", "root_markers": ["pom.xml"],
+        "import_failures": ["Failed to import"]"#;
+    let mut play = Play::with_keys(keys);
+    play.receive(json!({"id": 0, "result": {"capabilities": {"textDocumentSync": 2}}}));
+    play.ask(1, "A.java", "x");
+    assert!(!play.sent().iter().any(|it| it.starts_with("ticket")), "it is loading");
+    let message = json!({"type": 1, "message": "12:00 Failed to import\nNo plugin."});
+    play.receive(json!({"method": "window/logMessage", "params": message}));
+    assert_eq!(play.sent(), ["ticket 1: ProjectFault"]);
+    play.ask(2, "B.java", "x");
+    assert_eq!(play.sent(), ["ticket 2: ProjectFault"]);
+    assert!(!is_restarted(&mut play, "/r/A.java"));
+    assert!(is_restarted(&mut play, "/r/pom.xml"));
+}
+
+#[test]
 fn gopls_is_restarted_when_a_manifest_changes_around_its_complaint() {
     let complaint = json!({"method": "$/progress", "params": {
         "token": "t", "value": {"kind": "begin", "title": "Error loading workspace"}}});
@@ -480,22 +497,31 @@ fn unsent_changes_of_a_file_become_one_that_covers_them() {
 }
 
 #[test]
-fn a_document_is_not_closed_under_its_own_question() {
+fn a_document_is_not_evicted_under_its_own_question() {
     let mut play = Play::ready("pull");
     play.lane = MeasureLane::Interactive;
     play.ask(1, "a.py", "x");
     play.sent();
-    play.session.files_changed(&[(PathBuf::from("/r/a.py"), DiskChange::Changed)], &[]);
     for count in 0..OPEN_DOCUMENTS_MAX {
         play.ask(count as u64 + 2, &format!("{count}.py"), "x");
         play.receive(json!({"id": count + 2, "result": report(0, 0)}));
     }
-    let closed = |words: &[String]| words.iter().any(|word| word == "textDocument/didClose");
-    let before = play.sent();
-    // A different document was evicted, never the one being measured.
-    assert_eq!(before.iter().filter(|word| *word == "textDocument/didClose").count(), 1);
+    let closed = play.sent().iter().filter(|word| *word == "textDocument/didClose").count();
+    assert_eq!(closed, 1, "another one");
     play.receive(json!({"id": 1, "result": report(0, 0)}));
-    assert!(closed(&play.sent()), "closed afterwards, because the disk differs");
+    assert_eq!(play.sent(), ["ticket 1: 0 found"]);
+}
+
+/// Other files would be measured with its old text.
+#[test]
+fn a_measurement_of_a_file_whose_present_text_is_unknown_ends() {
+    let mut play = Play::ready("pull");
+    play.ask(1, "a.py", "x");
+    play.sent();
+    play.session.files_changed(&[(PathBuf::from("/r/a.py"), DiskChange::Changed)], &[]);
+    let sent = play.sent();
+    assert!(sent.contains(&"ticket 1: Superseded".to_owned()), "{sent:?}");
+    assert!(sent.contains(&"textDocument/didClose".to_owned()), "{sent:?}");
 }
 
 #[test]

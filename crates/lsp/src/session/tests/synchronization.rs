@@ -299,17 +299,6 @@ fn a_query_about_an_older_text_does_not_become_the_text_that_is_measured() {
 }
 
 #[test]
-fn a_document_older_than_the_disk_is_closed_even_if_its_measurement_restarts() {
-    let mut play = Play::ready("pull");
-    play.ask(1, "a.py", "x");
-    play.session.files_changed(&[(PathBuf::from("/r/a.py"), DiskChange::Changed)], &[]);
-    play.receive(json!({"id": 90, "method": "workspace/diagnostic/refresh"}));
-    play.sent();
-    play.receive(json!({"id": 2, "result": report(0, 0)}));
-    assert_eq!(play.sent(), ["ticket 1: 0 found", "textDocument/didClose"]);
-}
-
-#[test]
 fn a_text_that_waited_while_its_file_changed_is_never_sent() {
     let changed = [(PathBuf::from("/r/a.py"), DiskChange::Changed)];
     let mut play = Play::new("pull");
