@@ -227,6 +227,29 @@ fn an_error_caused_by_a_header_behind_a_link_is_not_older() {
     assert!(reason.contains("error cart.cpp:3:"), "{reason}");
 }
 
+/// No server measures a part of a header itself, and the work changes no other C++ file.
+#[test]
+fn an_error_in_a_part_of_a_header_is_of_the_work() {
+    let sandbox = project_in(&["cpp", "python"]);
+    sandbox.write("compile_flags.txt", "-std=c++17\n-xc++\n");
+    let part = "inline int Store::size() const { return n; }\n";
+    sandbox.write(
+        "store.h",
+        "#pragma once\nstruct Store { int size() const; int n; };\n#include \"store.tpp\"\n",
+    );
+    sandbox.write("store.tpp", part);
+    sandbox.write("main.cpp", "#include \"store.h\"\n\nint size() { return Store{3}.size(); }\n");
+    sandbox.write("main.py", "LIMIT = 1\n");
+    sandbox.commit();
+    start(&sandbox);
+    await_measured_base(&sandbox);
+    sandbox.tool_write("main.py", "LIMIT = 2\n");
+    sandbox.tool_write("store.tpp", &part.replace("{ return n;", "{ return unknown;"));
+    let held = stop(&sandbox);
+    assert_eq!(held["decision"], "block", "{held:#}\n{:#}", status(&sandbox));
+    assert!(held["reason"].as_str().unwrap_or_default().contains("'unknown'"), "{held:#}");
+}
+
 /// cargo check reads only the disk: the base is the measurement before the first edit.
 #[test]
 fn rust_errors_from_before_the_loop_are_older() {

@@ -93,7 +93,7 @@ pub(crate) async fn handle(
     });
     let request = MeasureRequest {
         files,
-        measured_before: Vec::new(),
+        measured_before: Arc::default(),
         skipped,
         run_lsp: project.config.lsp_enabled && !check.no_lsp,
         run_scan: project.config.scan_enabled && !check.no_scan,
@@ -193,7 +193,7 @@ fn find_check_files(
                 note,
                 may_be_empty: true,
                 configuration,
-                unshown: UnshownFiles::behind_links(&project.root, &all),
+                unshown: UnshownFiles::among(project, &all),
                 ..CheckFileSet::default()
             };
             if !is_empty {

@@ -241,6 +241,13 @@ impl Project {
         language.is_some_and(|language| !language.spec.auxiliary)
     }
 
+    /// True if an edit of another file can cause the server's findings in this one.
+    pub(crate) fn is_checker(&self, path: &RelPath, server: &str) -> bool {
+        let catalogue = &self.workspace.catalogue;
+        let language = catalogue.language_of(path).map_or("", |language| language.id);
+        !catalogue.is_companion(server, language)
+    }
+
     /// True if a change of this file on disk can change the results of a language server or of the scan of any
     /// session: a server that this one lacks may be on the PATH of another.
     pub(crate) fn is_watched(&self, path: &RelPath) -> bool {

@@ -35,11 +35,14 @@ impl EditMeasurement {
         }
         let before = Snapshot::of_text(self.topic.path.clone(), text);
         let state = EarlierState { texts: vec![before.clone()], ..EarlierState::default() };
+        let Some(state) = state.with_selected_servers(engine, project).await else {
+            return baseline;
+        };
         let latest = Instant::now() + Duration::from_millis(EARLIER_DEFERRED_MS_MAX);
         let subjects = vec![EarlierSubject { snapshot: before, choice }];
         let measured =
             measure_earlier(engine, project, &state, subjects, EarlierCaller::Edit, latest).await;
-        self.with_measured(baseline, measured.into_iter().next().flatten())
+        self.with_measured(baseline, measured.into_iter().next().flatten().map(|it| it.result))
     }
 
     fn with_measured(

@@ -293,12 +293,10 @@ async fn measure_batch(change: &Arc<ImpactContext>, batch: ServerBatch) -> Vec<F
 impl ImpactContext {
     /// Servers whose findings in a file may be caused by an edit of another file; linters are not among them.
     fn servers_of(&self, path: &RelPath) -> Vec<ResolvedServer> {
-        let catalogue = &self.project.workspace.catalogue;
-        let language = catalogue.language_of(path).map_or("", |language| language.id);
         snapshot_measurement::select_servers(&self.engine, &self.project, path)
             .into_iter()
             .flatten()
-            .filter(|server| !catalogue.is_companion(&server.id, language))
+            .filter(|server| self.project.is_checker(path, &server.id))
             .collect()
     }
 
@@ -325,12 +323,15 @@ impl ImpactContext {
         let subjects = vec![EarlierSubject { snapshot: snapshot.clone(), choice }];
         let latest = Instant::now() + Duration::from_millis(EARLIER_DEFERRED_MS_MAX);
         let (engine, project) = (&self.engine, &self.project);
-        let (earlier, caller) = (&self.earlier, EarlierCaller::Edit);
-        let measured = measure_earlier(engine, project, earlier, subjects, caller, latest).await;
+        let state = self.earlier.clone().with_selected_servers(engine, project).await?;
+        let caller = EarlierCaller::Edit;
+        let measured = measure_earlier(engine, project, &state, subjects, caller, latest).await;
         measured
             .into_iter()
             .flatten()
             .next()
+            .filter(|earlier| !earlier.reads_present_texts)
+            .map(|earlier| earlier.result)
             .filter(|result| result.gap.is_none() || result.is_switched_off())
             .map(|result| result.findings)
     }

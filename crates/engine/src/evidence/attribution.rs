@@ -2,22 +2,21 @@
 //! older. If the base state cannot be measured in time, lines and names decide; findings that they
 //! leave open may be older.
 
+mod compared_work;
 mod moved_code;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
+use self::compared_work::{ComparedFile, ComparedWork, KnownFindings, needs_base};
 use self::moved_code::MovedCode;
 use crate::engine::{Engine, run_blocking};
-use crate::evidence::base_results::{BaseFile, BaseResult};
+use crate::evidence::base_results::BaseResult;
 use crate::evidence::dependents::package_names;
-use crate::evidence::earlier_texts::{
-    EarlierCaller, EarlierState, EarlierSubject, measure_earlier, reads_present_texts,
-};
 use crate::evidence::gather::{CountedGaps, UntouchedDependents};
 use crate::evidence::renamed_files::renamed;
-use crate::evidence::snapshot_measurement;
+use crate::evidence::server_choices::ServerChoices;
 use crate::evidence::snapshot_measurement::SensorResult;
 use crate::evidence::unshown_files::UnshownFiles;
 use crate::evidence::work_base::{BaseText, WorkBase};
@@ -31,11 +30,9 @@ use moai_base::lines::LineHashes;
 use moai_base::path::RelPath;
 use moai_base::verdict::{Cause, Gap};
 use moai_host::files::Snapshot;
-use moai_host::servers::resolve::ResolvedServer;
 use moai_lsp::faults::is_kept_out_by_itself;
 use moai_lsp::impact::TouchedSymbols;
 use moai_lsp::impact::packages::PackageNames;
-use moai_scan::{ScanOutcome, scan_text};
 
 /// The base that findings are compared with.
 #[derive(Clone, Debug)]
@@ -46,7 +43,7 @@ pub(crate) struct BaseComparison {
     /// Files that configure servers and differ from the base state.
     pub(crate) configuration: Vec<RelPath>,
     pub(crate) unshown: UnshownFiles,
-    /// True if older findings are excluded in changed files as well; otherwise only in unchanged ones.
+    /// True if older findings are excluded in all files; otherwise only in dependents.
     pub(crate) includes_changed: bool,
 }
 
@@ -54,7 +51,7 @@ pub(crate) struct BaseComparison {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AttributionRequest<'a> {
     pub(crate) comparison: &'a BaseComparison,
-    /// The measured files.
+    /// The measured files, and those of the work.
     pub(crate) snapshots: &'a [Snapshot],
     pub(crate) dependents: &'a UntouchedDependents,
     /// The lowest severity that is counted.
@@ -62,21 +59,6 @@ pub(crate) struct AttributionRequest<'a> {
     /// The end of the time for measurements of the base state.
     pub(crate) deadline: Instant,
     pub(crate) counted_gaps: CountedGaps,
-}
-
-/// A measured file and its base.
-struct ComparedFile<'a> {
-    snapshot: &'a Snapshot,
-    base: &'a BaseText,
-    /// The path in the base state; different from the present one if the file was renamed.
-    base_path: &'a RelPath,
-    is_changed: bool,
-}
-
-impl ComparedFile<'_> {
-    fn is_renamed(&self) -> bool {
-        *self.base_path != self.snapshot.path
-    }
 }
 
 /// Sets the state of every finding, and removes those that are or may be older; the latter leave a
@@ -115,11 +97,19 @@ pub(crate) async fn attribute_findings(
     }
     let ChangedSymbols { earlier, all: touched } =
         ChangedSymbols::find(project, &files, &deleted_texts, &packages);
-    let known = base_findings(engine, project, comparison, &files, results, deadline).await;
+    let mut selected = BTreeSet::new();
+    if results.iter().any(needs_base) {
+        let paths = files.keys().chain(&comparison.deleted).chain(&comparison.unshown.files);
+        selected = paths.cloned().collect();
+    }
+    let Some(servers) = ServerChoices::select(engine, project, selected).await else { return 0 };
+    let compared = ComparedWork { comparison, files: &files, servers };
+    let known = compared.base_findings(engine, project, results, deadline).await;
     let mut rules = Vec::with_capacity(results.len());
     for (result, known) in results.iter_mut().zip(known) {
         let file = files.get(&result.path);
-        let file = file.filter(|file| !file.is_changed || comparison.includes_changed);
+        let is_dependent = dependents.files.contains(&result.path);
+        let file = file.filter(|_| comparison.includes_changed || is_dependent);
         let Some(file) = file else {
             rules.push(None);
             continue;
@@ -145,7 +135,7 @@ pub(crate) async fn attribute_findings(
     }
     let deleted = &deleted_texts;
     let moved =
-        MovedCode { engine, project, comparison, files: &files, deleted, rules: &rules, deadline };
+        MovedCode { engine, project, compared: &compared, deleted, rules: &rules, deadline };
     moved.mark_existing(results).await;
     let mut older = 0;
     for (result, rule) in results.iter_mut().zip(&rules) {
@@ -202,251 +192,6 @@ impl ChangedSymbols {
     }
 }
 
-/// The findings of one file and sensor in the base state.
-enum KnownFindings {
-    /// The base state was measured.
-    Measured(BaseResult),
-    /// The earlier text was measured, perhaps with present texts of other files: what it lacks is new, and what
-    /// it has may be older or due to them.
-    PartlyMeasured(BaseResult),
-    /// The base state is unmeasured, for this reason.
-    Unmeasured(Gap),
-}
-
-/// For each result, the sensor's findings in the base state: stored ones, or measured now.
-async fn base_findings(
-    engine: &Arc<Engine>,
-    project: &Project,
-    comparison: &BaseComparison,
-    files: &BTreeMap<RelPath, ComparedFile<'_>>,
-    results: &[SensorResult],
-    deadline: Instant,
-) -> Vec<KnownFindings> {
-    let mut known = Vec::with_capacity(results.len());
-    let touched = touched_servers(engine, project, comparison, files);
-    let mut scans = base_scans(project, files, results).await;
-    let (mut subjects, mut indices) = (Vec::new(), Vec::new());
-    for result in results {
-        let gap = Gap::new(Cause::NoBaseline, "not measured before the change");
-        let mut base_findings = KnownFindings::Unmeasured(gap);
-        if result.kind == SensorKind::Scan
-            && let Some(known) = scans.remove(&result.path)
-        {
-            base_findings = known;
-        } else if let Some(file) = files.get(&result.path)
-            && result.kind == SensorKind::Lsp
-            && needs_base(result)
-            && let BaseText::Text(text) = file.base
-            && let Some(choice) = find_server(engine, project, result)
-        {
-            let snapshot = Snapshot::of_text(file.base_path.clone(), Arc::clone(text));
-            if !touched.contains(&result.sensor)
-                && !has_other_server(engine, comparison, result, file.base_path)
-                && let Some(base_result) = result.base_result()
-            {
-                // No file that this server reads has changed, so its base result is the same.
-                base_findings = KnownFindings::Measured(base_result);
-            } else if let Some(mut base_result) =
-                cached_base_result(engine, comparison, result, &snapshot)
-            {
-                for finding in &mut base_result.findings {
-                    finding.path = result.path.clone();
-                }
-                base_findings = KnownFindings::Measured(base_result);
-            } else if has_other_server(engine, comparison, result, file.base_path) {
-                let reason = "the server's packages, programs or settings changed since";
-                base_findings = KnownFindings::Unmeasured(Gap::new(Cause::NoBaseline, reason));
-            } else if file.is_renamed()
-                && !file.is_changed
-                && is_judged_alone(project, &result.path)
-                && let Some(base_result) = result.base_result()
-            {
-                // Its text alone decides, and that is the same.
-                base_findings = KnownFindings::Measured(base_result);
-            } else if file.is_renamed() {
-                let gap = Gap::new(Cause::NoBaseline, "the file was renamed");
-                base_findings = KnownFindings::Unmeasured(gap);
-            } else {
-                indices.push(known.len());
-                subjects.push(EarlierSubject { snapshot, choice });
-            }
-        }
-        known.push(base_findings);
-    }
-    if subjects.is_empty() {
-        return known;
-    }
-    let state = earlier_state(comparison, files);
-    let is_partial =
-        |subject: &EarlierSubject| is_partly_measured(engine, project, &state, subject);
-    let partial: Vec<bool> = subjects.iter().map(is_partial).collect();
-    let results =
-        measure_earlier(engine, project, &state, subjects, EarlierCaller::Verdict, deadline).await;
-    for ((index, is_partial), result) in indices.into_iter().zip(partial).zip(results) {
-        let Some(result) = result else { continue };
-        known[index] = match (result.base_result(), result.gap.clone()) {
-            (Some(base_result), _) if is_partial => KnownFindings::PartlyMeasured(base_result),
-            (Some(base_result), _) => {
-                cache_base_result(engine, comparison, &result, base_result.clone());
-                KnownFindings::Measured(base_result)
-            }
-            (None, Some(gap)) => KnownFindings::Unmeasured(gap),
-            (None, None) => continue,
-        };
-    }
-    known
-}
-
-/// True if an earlier text would be measured together with present texts of other files that matter for it.
-fn is_partly_measured(
-    engine: &Engine,
-    project: &Project,
-    state: &EarlierState,
-    subject: &EarlierSubject,
-) -> bool {
-    let (path, server) = (&subject.snapshot.path, &subject.choice.id);
-    is_checker(project, path, server)
-        && !is_judged_alone(project, path)
-        && reads_present_texts(engine, project, state, subject)
-}
-
-/// True if an edit of one file can cause the server's findings in another.
-fn is_checker(project: &Project, path: &RelPath, server: &str) -> bool {
-    let catalogue = &project.workspace.catalogue;
-    let language = catalogue.language_of(path).map_or("", |language| language.id);
-    !catalogue.is_companion(server, language)
-}
-
-/// True if no other source decides about the findings in a file, as in YAML.
-fn is_judged_alone(project: &Project, path: &RelPath) -> bool {
-    let language = project.workspace.catalogue.language_of(path);
-    language.is_some_and(|language| language.spec.auxiliary)
-}
-
-/// The scan's findings in the base texts of changed files that have findings now.
-async fn base_scans(
-    project: &Project,
-    files: &BTreeMap<RelPath, ComparedFile<'_>>,
-    results: &[SensorResult],
-) -> BTreeMap<RelPath, KnownFindings> {
-    let mut texts = Vec::new();
-    for result in results.iter().filter(|it| it.kind == SensorKind::Scan && needs_base(it)) {
-        if let Some(ComparedFile { base: BaseText::Text(text), is_changed: true, .. }) =
-            files.get(&result.path)
-        {
-            texts.push(Snapshot::of_text(result.path.clone(), Arc::clone(text)));
-        }
-    }
-    let rules = Arc::clone(&project.rules);
-    let scan = move |base: Snapshot| {
-        let ScanOutcome { findings, gap } = scan_text(&rules, &base.path, &base.text, base.hash);
-        let known = match gap {
-            Some(gap) => KnownFindings::Unmeasured(gap),
-            None => KnownFindings::Measured(BaseResult { findings, has_fault: false }),
-        };
-        (base.path, known)
-    };
-    run_blocking(move || texts.into_iter().map(scan).collect()).await.unwrap_or_default()
-}
-
-/// The servers that handle a file that differs from the base state, or read their configuration from
-/// one.
-fn touched_servers(
-    engine: &Engine,
-    project: &Project,
-    comparison: &BaseComparison,
-    files: &BTreeMap<RelPath, ComparedFile<'_>>,
-) -> BTreeSet<String> {
-    let changed = files.iter().filter(|(_, file)| file.is_changed || file.is_renamed());
-    let changed = changed.map(|(path, _)| path);
-    let mut touched = BTreeSet::new();
-    for path in changed.chain(&comparison.deleted).chain(&comparison.unshown.files) {
-        let extension = path.extension().unwrap_or_default();
-        touched.extend(project.workspace.catalogue.data_readers(&extension).map(str::to_owned));
-        let choices = snapshot_measurement::select_servers(engine, project, path);
-        touched.extend(choices.into_iter().flatten().map(|choice| choice.id));
-    }
-    if !comparison.configuration.is_empty() || comparison.unshown.has_folder_link {
-        touched.extend(project.workspace.catalogue.server_ids().map(str::to_owned));
-    }
-    touched
-}
-
-fn find_server(
-    engine: &Engine,
-    project: &Project,
-    result: &SensorResult,
-) -> Option<ResolvedServer> {
-    let choices = snapshot_measurement::select_servers(engine, project, &result.path);
-    choices.into_iter().flatten().find(|choice| choice.id == result.sensor)
-}
-
-fn cached_base_result(
-    engine: &Engine,
-    comparison: &BaseComparison,
-    result: &SensorResult,
-    base: &Snapshot,
-) -> Option<BaseResult> {
-    let sensor = result.sensor.clone();
-    let file = BaseFile { path: base.path.clone(), hash: base.hash, sensor };
-    engine.ledger().base_results.get(&comparison.base.id, &file, result.server?)
-}
-
-/// True if the server's packages, programs or settings changed since the loop began: a measurement of the earlier
-/// text would not show the base.
-fn has_other_server(
-    engine: &Engine,
-    comparison: &BaseComparison,
-    result: &SensorResult,
-    base_path: &RelPath,
-) -> bool {
-    let (base, sensor) = (&comparison.base.id, &result.sensor);
-    result.server.is_some_and(|server| {
-        engine.ledger().base_results.has_other_server(base, base_path, sensor, server)
-    })
-}
-
-fn cache_base_result(
-    engine: &Engine,
-    comparison: &BaseComparison,
-    result: &SensorResult,
-    base_result: BaseResult,
-) {
-    if let Some(server) = result.server {
-        let (path, sensor) = (result.path.clone(), result.sensor.clone());
-        let file = BaseFile { path, hash: result.hash, sensor };
-        engine.ledger().base_results.keep(&comparison.base.id, file, server, base_result);
-    }
-}
-
-/// True if a result must be compared: it has findings, or a fault that may be older.
-fn needs_base(result: &SensorResult) -> bool {
-    let has_fault = result.gap.as_ref().is_some_and(|gap| gap.cause == Cause::ProjectFault);
-    has_fault || !result.findings.is_empty()
-}
-
-fn earlier_state(
-    comparison: &BaseComparison,
-    files: &BTreeMap<RelPath, ComparedFile<'_>>,
-) -> EarlierState {
-    let mut state = EarlierState {
-        texts: Vec::new(),
-        created_or_deleted: [&*comparison.deleted, &comparison.unshown.files].concat(),
-        has_folder_link: comparison.unshown.has_folder_link,
-        configuration: comparison.configuration.clone(),
-    };
-    for (path, file) in files.iter().filter(|(_, file)| file.is_changed || file.is_renamed()) {
-        match file.base {
-            BaseText::Text(_) if file.is_renamed() => state.created_or_deleted.push(path.clone()),
-            BaseText::Text(text) => {
-                state.texts.push(Snapshot::of_text(path.clone(), Arc::clone(text)));
-            }
-            BaseText::Absent | BaseText::Unknown(_) => state.created_or_deleted.push(path.clone()),
-        }
-    }
-    state
-}
-
 /// Input for the attribution of one result.
 struct AttributionRule<'a> {
     project: &'a Project,
@@ -466,7 +211,7 @@ impl AttributionRule<'_> {
             BaseText::Text(_)
                 if !file.is_changed
                     && (result.kind != SensorKind::Lsp
-                        || !is_checker(self.project, &result.path, &result.sensor)) =>
+                        || !self.project.is_checker(&result.path, &result.sensor)) =>
             {
                 with_state(now, FindingState::Existing)
             }
@@ -481,7 +226,7 @@ impl AttributionRule<'_> {
                         let findings = self.attribute_by_base(&old, base_result, &new, now);
                         let (mut introduced, shared): (Vec<Finding>, Vec<Finding>) =
                             findings.into_iter().partition(Finding::is_introduced);
-                        introduced.extend(self.attribute_by_lines(&old, &new, shared, before));
+                        introduced.extend(self.attribute_shared(shared));
                         introduced
                     }
                     KnownFindings::Unmeasured(_) => {
@@ -511,9 +256,15 @@ impl AttributionRule<'_> {
         delta.with_hidden_warnings(old, had_errors, new).findings
     }
 
-    /// True if the base state already had a project fault.
+    /// True if the base state already had a project fault. Present texts of other files do not cause one:
+    /// configurations do, and after a change of those nothing is measured.
     fn has_older_fault(&self) -> bool {
-        matches!(&self.known, KnownFindings::Measured(base_result) if base_result.has_fault)
+        match &self.known {
+            KnownFindings::Measured(base_result) | KnownFindings::PartlyMeasured(base_result) => {
+                base_result.has_fault
+            }
+            KnownFindings::Unmeasured(_) => false,
+        }
     }
 
     /// The reason why findings of this file may be older.
@@ -524,7 +275,10 @@ impl AttributionRule<'_> {
                 "its earlier text may have been measured with present texts of other files"
                     .to_owned()
             }
-            KnownFindings::Measured(_) => String::new(),
+            KnownFindings::Measured(_) => {
+                "its code may have moved here from a file whose earlier text was measured with present texts of others"
+                    .to_owned()
+            }
         }
     }
 
@@ -541,12 +295,28 @@ impl AttributionRule<'_> {
         } else {
             TouchedSymbols::default()
         };
-        let mut findings = Delta::by_edited_lines(old, new, now, |finding| {
+        let findings = Delta::by_edited_lines(old, new, now, |finding| {
             edited.concerns_finding(finding, text) || self.touched.concerns_finding(finding, text)
         })
         .findings;
-        // What the session saw begins with its first hook, which may follow the change; so it decides only
-        // about findings that neither lines nor names attribute to the change.
+        self.with_absent_as_introduced(findings)
+    }
+
+    /// Attributes findings that the earlier text has as well, if other files were not in their earlier state: only
+    /// those can have caused them, so their names decide.
+    fn attribute_shared(&self, mut shared: Vec<Finding>) -> Vec<Finding> {
+        let text = &*self.file.snapshot.text;
+        for finding in &mut shared {
+            let is_touched = self.touched.concerns_finding(finding, text);
+            finding.state =
+                if is_touched { FindingState::Introduced } else { FindingState::Unknown };
+        }
+        self.with_absent_as_introduced(shared)
+    }
+
+    /// What the session saw begins with its first hook, which may follow the change; so it decides only about
+    /// findings that neither lines nor names attribute to the change.
+    fn with_absent_as_introduced(&self, mut findings: Vec<Finding>) -> Vec<Finding> {
         let affected = &self.dependents.affected;
         for finding in findings.iter_mut().filter(|it| it.state == FindingState::Unknown) {
             if affected.was_absent_before(finding) {

@@ -1,7 +1,7 @@
 //! Measures earlier texts with the running language servers: a server is shown them as open documents
 //! (overlays), which are removed before it answers other requests.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,6 +10,7 @@ use tokio::time::timeout_at;
 use crate::engine::{Engine, run_blocking};
 use crate::evidence::disk_poll::sync_disk;
 use crate::evidence::overlay_gate::OverlayPass;
+use crate::evidence::server_choices::ServerChoices;
 use crate::evidence::snapshot_measurement;
 use crate::evidence::snapshot_measurement::SensorResult;
 use crate::project::Project;
@@ -46,6 +47,141 @@ impl EarlierState {
             None => self.created_or_deleted.push(path.clone()),
         }
     }
+
+    /// The files whose texts servers are shown, and those that cannot be shown.
+    fn paths(&self) -> impl Iterator<Item = &RelPath> {
+        self.texts.iter().map(|text| &text.path).chain(&self.created_or_deleted)
+    }
+
+    /// The state with the servers that handle its files; `None` after a panic.
+    pub(crate) async fn with_selected_servers(
+        self,
+        engine: &Arc<Engine>,
+        project: &Project,
+    ) -> Option<Arc<ServedState>> {
+        let files = self.paths().cloned().collect();
+        let servers = ServerChoices::select(engine, project, files).await?;
+        self.with_servers(project, servers).await
+    }
+
+    /// The state with the servers that handle its files; `None` after a panic.
+    pub(crate) async fn with_servers(
+        self,
+        project: &Project,
+        servers: ServerChoices,
+    ) -> Option<Arc<ServedState>> {
+        let project = project.clone();
+        let state = run_blocking(move || {
+            let texts = self.texts.iter();
+            let unshowable = texts
+                .filter_map(|text| Some((text.path.clone(), unshowable_in_go(&project, text)?)))
+                .collect();
+            Arc::new(ServedState { earlier: self, servers, unshowable })
+        });
+        state.await
+    }
+}
+
+/// An earlier state, and what was read about it once.
+#[derive(Debug)]
+pub(crate) struct ServedState {
+    earlier: EarlierState,
+    /// Of its files.
+    servers: ServerChoices,
+    /// Files whose earlier texts have no effect on a server that is shown them, and why.
+    unshowable: BTreeMap<RelPath, &'static str>,
+}
+
+impl ServedState {
+    /// True if the subject's server handles a file of the state.
+    fn is_served(&self, path: &RelPath, subject: &EarlierSubject) -> bool {
+        self.servers.find(path, &subject.choice.id).is_some()
+    }
+
+    /// A server for a file that it need not be selected for, as the one of another package.
+    fn choice_for(&self, path: &RelPath, server: &ResolvedServer) -> ResolvedServer {
+        let own = self.servers.find(path, &server.id);
+        let language_id = own.unwrap_or(server).language_id.clone();
+        ResolvedServer { language_id, ..server.clone() }
+    }
+
+    /// The texts to show the subject's server for it, or why it cannot be shown the earlier state.
+    fn shown_texts(
+        &self,
+        project: &Project,
+        subject: &EarlierSubject,
+    ) -> Result<ShownTexts<'_>, Gap> {
+        let EarlierSubject { snapshot, choice } = subject;
+        let texts = self.earlier.texts.iter();
+        let own: Vec<&Snapshot> = texts.filter(|text| text.path == snapshot.path).collect();
+        let no_base = |detail: &str| Err(Gap::new(Cause::NoBaseline, detail));
+        if choice.spec.overlays == OverlaySupport::None {
+            return no_base("it reads the disk, not earlier texts");
+        }
+        if self.earlier.configuration.iter().any(|path| is_configuration(choice, path)) {
+            return no_base("its configuration changed since");
+        }
+        let mut others = self.earlier.paths().filter(|path| **path != snapshot.path);
+        let depends_on_others =
+            project.is_program(&snapshot.path) && project.is_checker(&snapshot.path, &choice.id);
+        let reads_others = depends_on_others
+            && (self.earlier.has_folder_link
+                || others.any(|path| self.is_served(path, subject) || is_data(choice, path)));
+        let reads_all_from_disk = choice.spec.overlays == OverlaySupport::File;
+        let obstacle = if reads_all_from_disk {
+            Some("it reads other files from the disk, not their earlier texts")
+        } else {
+            self.obstacle(subject)
+        };
+        match obstacle {
+            None => {
+                let texts = self.earlier.texts.iter();
+                let texts = texts.filter(|text| self.is_served(&text.path, subject)).collect();
+                let may_miss_some = choice.spec.overlays == OverlaySupport::Path;
+                Ok(ShownTexts { texts, reads_present_texts: reads_others && may_miss_some })
+            }
+            Some(detail) if own.is_empty() || choice.spec.overlays == OverlaySupport::Project => {
+                no_base(detail)
+            }
+            Some(_) => Ok(ShownTexts { texts: own, reads_present_texts: reads_others }),
+        }
+    }
+
+    /// Why the server cannot be shown the earlier state of all files.
+    fn obstacle(&self, subject: &EarlierSubject) -> Option<&'static str> {
+        let earlier = &self.earlier;
+        if earlier.paths().any(|path| is_data(&subject.choice, path)) {
+            return Some("data that it reads changed since");
+        }
+        if earlier.has_folder_link {
+            return Some("a link to a folder changed since");
+        }
+        if earlier.created_or_deleted.iter().any(|path| self.is_served(path, subject)) {
+            return Some("files were created, deleted or generated since");
+        }
+        let texts = earlier.texts.iter().filter(|text| self.is_served(&text.path, subject));
+        let texts: Vec<&Snapshot> = texts.collect();
+        if texts.len() > OVERLAY_FILES_MAX {
+            return Some("too many files changed since");
+        }
+        texts.iter().find_map(|text| self.unshowable.get(&text.path).copied())
+    }
+}
+
+/// The earlier texts that a server is shown.
+struct ShownTexts<'s> {
+    texts: Vec<&'s Snapshot>,
+    /// True if the server may read other changed files from the disk, through links or by other names for example.
+    reads_present_texts: bool,
+}
+
+/// What a server found in an earlier text.
+#[derive(Clone, Debug)]
+pub(crate) struct EarlierResult {
+    pub(crate) result: SensorResult,
+    /// True if the server may have read present texts of other changed files: what it did not find is new, but
+    /// what it found may be due to them.
+    pub(crate) reads_present_texts: bool,
 }
 
 /// A file of an earlier state, to be measured by one server.
@@ -66,9 +202,9 @@ struct IndexedSubject {
 /// Who asks for an earlier state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EarlierCaller {
-    /// A Stop or a `check`, which waits for the answer.
+    /// A Stop or a check, which waits for the answer.
     Verdict,
-    /// An edit whose hook has answered: Stops come first.
+    /// An edit: Stops and checks come first.
     Edit,
 }
 
@@ -77,11 +213,11 @@ pub(crate) enum EarlierCaller {
 pub(crate) async fn measure_earlier(
     engine: &Arc<Engine>,
     project: &Project,
-    state: &EarlierState,
+    state: &Arc<ServedState>,
     subjects: Vec<EarlierSubject>,
     caller: EarlierCaller,
     deadline: Instant,
-) -> Vec<Option<SensorResult>> {
+) -> Vec<Option<EarlierResult>> {
     let count = subjects.len();
     let mut by_server: HashMap<ServerIdentity, Vec<IndexedSubject>> = HashMap::new();
     for (index, subject) in subjects.into_iter().enumerate() {
@@ -90,13 +226,13 @@ pub(crate) async fn measure_earlier(
     }
     let mut servers = Vec::new();
     for subjects in by_server.into_values() {
-        let (engine, project, state) = (Arc::clone(engine), project.clone(), state.clone());
+        let (engine, project, state) = (Arc::clone(engine), project.clone(), Arc::clone(state));
         // In a separate task, because a caller that gives up must not leave an overlay behind.
         servers.push(tokio::spawn(async move {
             measure_by_server(&engine, &project, &state, subjects, caller, deadline).await
         }));
     }
-    let mut results: Vec<Option<SensorResult>> = vec![None; count];
+    let mut results: Vec<Option<EarlierResult>> = vec![None; count];
     for server in servers {
         let Ok(measured) = server.await else { continue };
         for (index, result) in measured {
@@ -111,37 +247,44 @@ pub(crate) async fn measure_earlier(
 async fn measure_by_server(
     engine: &Arc<Engine>,
     project: &Project,
-    state: &EarlierState,
+    state: &Arc<ServedState>,
     subjects: Vec<IndexedSubject>,
     caller: EarlierCaller,
     deadline: Instant,
-) -> Vec<(usize, SensorResult)> {
+) -> Vec<(usize, EarlierResult)> {
     let mut results = Vec::with_capacity(subjects.len());
     let Some(server) = subjects.first().map(|first| first.subject.choice.clone()) else {
         return results;
     };
     let gate = engine.ledger().root(&project.root).overlay_gate(&server.id);
+    let verdicts = engine.ledger().root(&project.root).measuring_verdicts();
+    let must_wait = || caller == EarlierCaller::Edit && verdicts.is_any();
     let mut remaining = VecDeque::from(subjects);
     for _ in 0..OVERLAY_PASSES_MAX {
         if remaining.is_empty() {
             return results;
         }
         let turn = async {
-            if caller == EarlierCaller::Edit {
-                let stops = engine.ledger().root(&project.root).measuring_stops();
-                stops.ended().await;
+            loop {
+                if caller == EarlierCaller::Edit {
+                    verdicts.ended().await;
+                }
+                let pass = gate.overlay().await;
+                if !must_wait() {
+                    break pass;
+                }
             }
-            gate.overlay().await
         };
         let Ok(pass) = timeout_at(deadline.into(), turn).await else { break };
         let epoch = settled_epoch(engine, project).await;
         let mut overlay = ServerOverlay::new(
-            OverlayGuard::new(engine, project, &server, pass),
-            state,
+            OverlayGuard::new(engine, project, state, &server, pass),
             epoch,
             deadline,
         );
-        while let Some(next) = remaining.pop_front_if(|_| !overlay.guard.should_yield()) {
+        while let Some(next) =
+            remaining.pop_front_if(|_| !overlay.guard.should_yield() && !must_wait())
+        {
             match overlay.measure(&next.subject).await {
                 Ok(result) => results.push((next.index, result)),
                 // A change on disk may have closed the overlays: the next pass shows them again.
@@ -171,9 +314,8 @@ async fn settled_epoch(engine: &Arc<Engine>, project: &Project) -> u64 {
 }
 
 /// The overlays of one server, until a live request ends them.
-struct ServerOverlay<'a> {
+struct ServerOverlay {
     guard: OverlayGuard,
-    state: &'a EarlierState,
     /// The epoch that was announced when the earlier state was read.
     epoch: u64,
     deadline: Instant,
@@ -183,34 +325,25 @@ struct ServerOverlay<'a> {
     measured_since_refresh: usize,
 }
 
-impl<'a> ServerOverlay<'a> {
-    fn new(guard: OverlayGuard, state: &'a EarlierState, epoch: u64, deadline: Instant) -> Self {
-        Self {
-            guard,
-            state,
-            epoch,
-            deadline,
-            shown_paths: BTreeSet::new(),
-            measured_since_refresh: 0,
-        }
+impl ServerOverlay {
+    fn new(guard: OverlayGuard, epoch: u64, deadline: Instant) -> Self {
+        Self { guard, epoch, deadline, shown_paths: BTreeSet::new(), measured_since_refresh: 0 }
     }
 
-    async fn measure(&mut self, subject: &EarlierSubject) -> Result<SensorResult, Gap> {
+    async fn measure(&mut self, subject: &EarlierSubject) -> Result<EarlierResult, Gap> {
         let (engine, project) = (Arc::clone(&self.guard.engine), self.guard.project.clone());
-        let overlays = overlays_for(&engine, &project, self.state, subject);
-        if let Some(gap) = obstacle(&engine, &project, self.state, &overlays, subject) {
-            return Err(gap);
-        }
+        let state = Arc::clone(&self.guard.state);
+        let ShownTexts { texts, reads_present_texts } = state.shown_texts(&project, subject)?;
         // The other files first, because a file's findings depend on the texts that the server has at that
         // time.
         let own = &subject.snapshot;
-        for text in overlays.into_iter().filter(|text| text.path != own.path) {
+        for text in texts.into_iter().filter(|text| text.path != own.path) {
             if !self.shown_paths.contains(&text.path) {
                 self.show(text, &subject.choice).await?;
             }
         }
         self.keep_texts_open(&subject.choice).await?;
-        if self.state.texts.iter().any(|earlier| earlier.path == own.path) {
+        if state.earlier.texts.iter().any(|earlier| earlier.path == own.path) {
             self.shown_paths.insert(own.path.clone());
             self.guard.record_overlay(own);
         }
@@ -227,14 +360,14 @@ impl<'a> ServerOverlay<'a> {
             rest.is_some_and(|rest| {
                 let named = rest.split([':', ' ']).next().unwrap_or_default();
                 let is_in_text = !named.is_empty() && own.text.contains(named);
-                !is_in_text || !self.state.created_or_deleted.is_empty()
+                !is_in_text || !state.earlier.created_or_deleted.is_empty()
             })
         };
         if result.findings.iter().any(is_left_over) {
             let detail = "errors from loading packages may refer to the present texts";
             return Err(Gap::new(Cause::NoBaseline, detail));
         }
-        Ok(result)
+        Ok(EarlierResult { result, reads_present_texts })
     }
 
     /// Measures the overlays again before they are closed: of too many open documents, the least
@@ -244,7 +377,8 @@ impl<'a> ServerOverlay<'a> {
         if self.measured_since_refresh + self.shown_paths.len() < OPEN_DOCUMENTS_MAX {
             return Ok(());
         }
-        for text in &self.state.texts {
+        let state = Arc::clone(&self.guard.state);
+        for text in &state.earlier.texts {
             if self.shown_paths.contains(&text.path) {
                 self.show(text, choice).await?;
             }
@@ -285,130 +419,30 @@ impl<'a> ServerOverlay<'a> {
         let OverlayGuard { engine, project, .. } = &self.guard;
         // A hook may be waiting for the end of the overlay.
         let lane = MeasureLane::Interactive;
-        let choice = choice_for(engine, project, &text.path, choice);
+        let choice = self.guard.state.choice_for(&text.path, choice);
         Ok(snapshot_measurement::measure_without_gate(engine, project, text, Ok(choice), lane)
             .await)
     }
 }
 
-/// The earlier texts to show the subject's server for it.
-fn overlays_for<'s>(
-    engine: &Engine,
-    project: &Project,
-    state: &'s EarlierState,
-    subject: &EarlierSubject,
-) -> Vec<&'s Snapshot> {
-    match subject.choice.spec.overlays {
-        OverlaySupport::Project | OverlaySupport::Path => {
-            let texts = state.texts.iter();
-            texts.filter(|text| is_served(engine, project, &text.path, subject)).collect()
-        }
-        // Such a server reads only the file itself from open documents.
-        OverlaySupport::File | OverlaySupport::None => {
-            state.texts.iter().filter(|text| text.path == subject.snapshot.path).collect()
-        }
+/// Why a Go file's earlier text has no effect. After a change of the package clause, gopls goes on using the new
+/// name for importers while it loads the package again; and it goes on using what cgo made of the present C in a
+/// comment. Blocking.
+fn unshowable_in_go(project: &Project, earlier: &Snapshot) -> Option<&'static str> {
+    if earlier.path.extension().is_none_or(|extension| extension != "go") {
+        return None;
     }
-}
-
-/// True if the subject's server reads other changed files from the disk, at least in part: a finding that its
-/// measurement shares with the present one may be due to them.
-pub(crate) fn reads_present_texts(
-    engine: &Engine,
-    project: &Project,
-    state: &EarlierState,
-    subject: &EarlierSubject,
-) -> bool {
-    let texts = state.texts.iter().map(|text| &text.path);
-    let mut others =
-        texts.filter(|path| **path != subject.snapshot.path).chain(&state.created_or_deleted);
-    subject.choice.spec.overlays != OverlaySupport::Project
-        && others.any(|path| is_served(engine, project, path, subject))
-}
-
-/// True if the subject's server handles a file.
-fn is_served(engine: &Engine, project: &Project, path: &RelPath, subject: &EarlierSubject) -> bool {
-    let choices = snapshot_measurement::select_servers(engine, project, path);
-    choices.iter().flatten().any(|choice| choice.id == subject.choice.id)
-}
-
-/// A server for a file that it need not be selected for, as the one of another package.
-fn choice_for(
-    engine: &Engine,
-    project: &Project,
-    path: &RelPath,
-    server: &ResolvedServer,
-) -> ResolvedServer {
-    let choices = snapshot_measurement::select_servers(engine, project, path);
-    let own = choices.into_iter().flatten().find(|choice| choice.id == server.id);
-    let language_id = own.map_or_else(|| server.language_id.clone(), |own| own.language_id);
-    ResolvedServer { language_id, ..server.clone() }
-}
-
-/// The gap if the server cannot be shown the earlier state.
-fn obstacle(
-    engine: &Engine,
-    project: &Project,
-    state: &EarlierState,
-    overlays: &[&Snapshot],
-    subject: &EarlierSubject,
-) -> Option<Gap> {
-    let EarlierSubject { snapshot, choice } = subject;
-    let is_own = overlays.iter().any(|text| text.path == snapshot.path);
-    let mut changed = state.texts.iter().map(|text| &text.path).chain(&state.created_or_deleted);
-    let mut created_or_deleted = state.created_or_deleted.iter();
-    let shows_others =
-        matches!(choice.spec.overlays, OverlaySupport::Project | OverlaySupport::Path);
-    let detail = match choice.spec.overlays {
-        OverlaySupport::None => "it reads the disk, not earlier texts",
-        _ if state.configuration.iter().any(|path| is_configuration(choice, path)) => {
-            "its configuration changed since"
-        }
-        OverlaySupport::File if !is_own => {
-            "it reads other files from the disk, not their earlier texts"
-        }
-        _ if shows_others && changed.any(|path| is_data(choice, path)) => {
-            "data that it reads changed since"
-        }
-        _ if shows_others && state.has_folder_link => "a link to a folder changed since",
-        _ if shows_others
-            && created_or_deleted.any(|path| is_served(engine, project, path, subject)) =>
-        {
-            "files were created, deleted or generated since"
-        }
-        _ if shows_others && overlays.len() > OVERLAY_FILES_MAX => "too many files changed since",
-        _ if shows_others && overlays.iter().any(|text| is_repackaged(project, text)) => {
-            "a file belonged to another package then"
-        }
-        _ if shows_others && overlays.iter().any(|text| has_other_c(project, text)) => {
-            "C in a comment changed since"
-        }
-        _ => return None,
-    };
-    Some(Gap::new(Cause::NoBaseline, detail))
-}
-
-/// True if a file's package clause has changed since the earlier text. gopls goes on using the new name
-/// for importers while it loads the package again.
-fn is_repackaged(project: &Project, earlier: &Snapshot) -> bool {
+    let now = files::read_snapshot(&project.root, &earlier.path.under(&project.root));
+    let now = now.map(|now| now.text).unwrap_or_default();
     let clause = |text: &str| {
         text.lines().find(|line| line.starts_with("package ")).map(|line| line.trim().to_owned())
     };
     let before = clause(&earlier.text);
-    before.is_some() && before != present_text(project, earlier).and_then(|now| clause(&now))
-}
-
-/// True if the C in a Go file's comment has changed since the earlier text: gopls goes on using what cgo made of it.
-fn has_other_c(project: &Project, earlier: &Snapshot) -> bool {
-    let is_go = earlier.path.extension().is_some_and(|extension| extension == "go");
-    is_go && {
-        let now = present_text(project, earlier).unwrap_or_default();
-        cgo_preamble(&earlier.text) != cgo_preamble(&now)
+    if before.is_some() && before != clause(&now) {
+        return Some("a file belonged to another package then");
     }
-}
-
-fn present_text(project: &Project, earlier: &Snapshot) -> Option<Arc<str>> {
-    let now = files::read_snapshot(&project.root, &earlier.path.under(&project.root));
-    now.ok().map(|now| now.text)
+    let is_other_c = cgo_preamble(&earlier.text) != cgo_preamble(&now);
+    is_other_c.then_some("C in a comment changed since")
 }
 
 /// True if the server reads its configuration from a file.
@@ -422,9 +456,10 @@ fn is_data(choice: &ResolvedServer, path: &RelPath) -> bool {
     path.extension().is_some_and(|extension| choice.spec.data_extensions.contains(&extension))
 }
 
-fn without_result(subject: EarlierSubject, gap: Gap) -> SensorResult {
+fn without_result(subject: EarlierSubject, gap: Gap) -> EarlierResult {
     let chosen: ServerSelection = Ok(subject.choice);
-    snapshot_measurement::unmeasured(&subject.snapshot, &chosen, gap, Duration::ZERO)
+    let result = snapshot_measurement::unmeasured(&subject.snapshot, &chosen, gap, Duration::ZERO);
+    EarlierResult { result, reads_present_texts: false }
 }
 
 /// When dropped, gives the server the present texts again and then releases its gate. This runs in a separate
@@ -433,6 +468,7 @@ fn without_result(subject: EarlierSubject, gap: Gap) -> SensorResult {
 struct OverlayGuard {
     engine: Arc<Engine>,
     project: Project,
+    state: Arc<ServedState>,
     server: ResolvedServer,
     overlaid_paths: BTreeSet<RelPath>,
     pass: Option<OverlayPass>,
@@ -442,13 +478,14 @@ impl OverlayGuard {
     fn new(
         engine: &Arc<Engine>,
         project: &Project,
+        state: &Arc<ServedState>,
         server: &ResolvedServer,
         pass: OverlayPass,
     ) -> Self {
-        let (engine, project) = (Arc::clone(engine), project.clone());
         Self {
-            engine,
-            project,
+            engine: Arc::clone(engine),
+            project: project.clone(),
+            state: Arc::clone(state),
             server: server.clone(),
             overlaid_paths: BTreeSet::new(),
             pass: Some(pass),
@@ -467,6 +504,7 @@ impl OverlayGuard {
 impl Drop for OverlayGuard {
     fn drop(&mut self) {
         let (engine, project) = (Arc::clone(&self.engine), self.project.clone());
+        let state = Arc::clone(&self.state);
         let (overlaid, pass) = (std::mem::take(&mut self.overlaid_paths), self.pass.take());
         if overlaid.is_empty() {
             return;
@@ -475,7 +513,7 @@ impl Drop for OverlayGuard {
         let job = engine.job();
         tokio::spawn(async move {
             let _job = job;
-            restore(&engine, &project, server, overlaid).await;
+            restore(&engine, &project, &state, server, overlaid).await;
             drop(pass);
         });
     }
@@ -486,6 +524,7 @@ impl Drop for OverlayGuard {
 async fn restore(
     engine: &Arc<Engine>,
     project: &Project,
+    state: &ServedState,
     server: ResolvedServer,
     overlaid: BTreeSet<RelPath>,
 ) {
@@ -497,7 +536,7 @@ async fn restore(
             .await
             .flatten();
         if let Some(now) = read {
-            let choice = choice_for(engine, project, &now.path, &server);
+            let choice = state.choice_for(&now.path, &server);
             let lane = MeasureLane::Interactive;
             snapshot_measurement::measure_without_gate(engine, project, &now, Ok(choice), lane)
                 .await;

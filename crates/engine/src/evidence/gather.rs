@@ -32,7 +32,7 @@ use moai_scan::{RuleSet, ScanOutcome, scan_text};
 pub(crate) struct MeasureRequest {
     pub(crate) files: Vec<RelPath>,
     /// Files of the work that are measured already: findings are attributed with their texts as well.
-    pub(crate) measured_before: Vec<RelPath>,
+    pub(crate) measured_before: Arc<[Snapshot]>,
     /// Requested files that were not found.
     pub(crate) skipped: Vec<SkippedFile>,
     /// True if language servers are asked.
@@ -121,6 +121,8 @@ impl UntouchedDependents {
 /// Evidence, and the poll for which it holds.
 pub(crate) struct PolledEvidence {
     pub(crate) evidence: Evidence,
+    /// The measured texts.
+    pub(crate) snapshots: Arc<[Snapshot]>,
     /// `None` without language servers.
     pub(crate) disk: Option<DiskEpoch>,
 }
@@ -180,8 +182,7 @@ pub(crate) async fn gather_evidence(
     cache_lines(engine, &snapshots, &results);
     let older = match &comparison {
         Some(comparison) => {
-            let (others, _) = read_snapshots(project, measured_before).await;
-            let of_work: Vec<Snapshot> = snapshots.iter().cloned().chain(others).collect();
+            let of_work = [&*snapshots, &*measured_before].concat();
             let request = AttributionRequest {
                 comparison,
                 snapshots: &of_work,
@@ -203,7 +204,7 @@ pub(crate) async fn gather_evidence(
     counted_gaps.retain(&mut results);
     let combined = combine_results(files, skipped, results, threshold);
     let evidence = Evidence { older, switched_off, is_switched_off, ..combined };
-    PolledEvidence { evidence, disk }
+    PolledEvidence { evidence, snapshots, disk }
 }
 
 async fn scan_all(
@@ -397,14 +398,32 @@ struct FileGap {
     gap: Gap,
 }
 
-/// One gap per sensor: a transient one first, then one for errors that may be the work's; one that is older than the work
-/// or that the user chose last. With the number of affected files, and one of them.
+/// The place of a gap among those of one sensor: a transient one is first, then one for errors that may be the
+/// work's; one that is older than the work or that the user chose is last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum GapRank {
+    Transient,
+    UnknownAge,
+    Other,
+    OlderThanWork,
+    Chosen,
+}
+
+impl GapRank {
+    pub(crate) fn of(cause: Cause) -> Self {
+        match cause {
+            Cause::SwitchedOff => Self::Chosen,
+            Cause::ExistingFault => Self::OlderThanWork,
+            Cause::NoBaseline => Self::UnknownAge,
+            cause if cause.is_transient() => Self::Transient,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// One gap per sensor, the first in rank, with the number of affected files, and one of them.
 fn merged(mut gaps: Vec<FileGap>) -> Option<Gap> {
-    gaps.sort_by_key(|FileGap { gap, .. }| {
-        let is_chosen = gap.cause == Cause::SwitchedOff;
-        let is_existing = gap.cause == Cause::ExistingFault;
-        (is_chosen, is_existing, !gap.cause.is_transient(), gap.cause != Cause::NoBaseline)
-    });
+    gaps.sort_by_key(|FileGap { gap, .. }| GapRank::of(gap.cause));
     let FileGap { path, gap } = gaps.first()?;
     let mut first = gap.clone();
     let alike = gaps.iter().filter(|other| other.gap.cause == first.cause).count();

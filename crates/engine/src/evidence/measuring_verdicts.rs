@@ -1,38 +1,42 @@
-//! Stops that are measuring a root. Earlier texts are not shown to servers for an edit meanwhile: with every
-//! change of texts, servers would check again what the Stop measures.
+//! Stops and checks that are measuring a root. An edit whose report is deferred waits for them before it shows
+//! earlier texts to a server: with every change of texts, the server would check again what they measure.
 
 use std::sync::Arc;
 
 use tokio::sync::watch;
 
-/// The number of Stops that are measuring a root.
+/// The number of Stops and checks that are measuring a root.
 #[derive(Debug, Default)]
-pub(crate) struct MeasuringStops {
+pub(crate) struct MeasuringVerdicts {
     count: watch::Sender<usize>,
 }
 
-impl MeasuringStops {
-    /// Counts a Stop until the guard is dropped.
-    pub(crate) fn begin(self: &Arc<Self>) -> MeasuringStop {
+impl MeasuringVerdicts {
+    /// Counts a Stop or a check until the guard is dropped.
+    pub(crate) fn begin(self: &Arc<Self>) -> MeasuringVerdict {
         self.count.send_modify(|count| *count += 1);
-        MeasuringStop { stops: Arc::clone(self) }
+        MeasuringVerdict { verdicts: Arc::clone(self) }
     }
 
-    /// Waits until no Stop is measuring.
+    pub(crate) fn is_any(&self) -> bool {
+        *self.count.borrow() > 0
+    }
+
+    /// Waits until none is measuring.
     pub(crate) async fn ended(&self) {
         // The sender lives in `self`, so it cannot be closed.
         let _ = self.count.subscribe().wait_for(|count| *count == 0).await;
     }
 }
 
-/// A Stop that is measuring.
-pub(crate) struct MeasuringStop {
-    stops: Arc<MeasuringStops>,
+/// A Stop or a check that is measuring.
+pub(crate) struct MeasuringVerdict {
+    verdicts: Arc<MeasuringVerdicts>,
 }
 
-impl Drop for MeasuringStop {
+impl Drop for MeasuringVerdict {
     fn drop(&mut self) {
-        self.stops.count.send_modify(|count| *count -= 1);
+        self.verdicts.count.send_modify(|count| *count -= 1);
     }
 }
 
@@ -43,18 +47,19 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn an_edit_waits_for_all_stops() {
-        let stops = Arc::new(MeasuringStops::default());
-        stops.ended().await;
-        let (one, other) = (stops.begin(), stops.begin());
+    async fn an_edit_waits_for_all_verdicts() {
+        let verdicts = Arc::new(MeasuringVerdicts::default());
+        verdicts.ended().await;
+        let (one, other) = (verdicts.begin(), verdicts.begin());
         let edit = tokio::spawn({
-            let stops = Arc::clone(&stops);
-            async move { stops.ended().await }
+            let verdicts = Arc::clone(&verdicts);
+            async move { verdicts.ended().await }
         });
         drop(one);
         yield_now().await;
-        assert!(!edit.is_finished(), "the other Stop is still measuring");
+        assert!(!edit.is_finished() && verdicts.is_any(), "the other one is still measuring");
         drop(other);
         edit.await.unwrap();
+        assert!(!verdicts.is_any());
     }
 }

@@ -1,8 +1,6 @@
 //! Finds files that differ from the base state of the work, or may do so, and whose earlier state no open document
 //! can show to a server. Blocking.
 
-use std::path::Path;
-
 use crate::engine::Engine;
 use crate::evidence::work_base::WorkBase;
 use crate::project::Project;
@@ -18,15 +16,24 @@ pub(crate) struct UnshownFiles {
 }
 
 impl UnshownFiles {
-    /// The changed paths that lead through symbolic links now. Servers read the targets of the links, not an open
-    /// document at the path.
-    pub(crate) fn behind_links(root: &Path, changed: &[RelPath]) -> Self {
-        let is_behind_link = |path: &&RelPath| {
+    /// The changed paths that lead through symbolic links now: servers read the targets of the links, not an open
+    /// document at the path. And files that servers read although they measure none of them, such as parts of C++
+    /// headers.
+    pub(crate) fn among(project: &Project, changed: &[RelPath]) -> Self {
+        let root = &project.root;
+        let is_behind_link = |path: &RelPath| {
             path.under(root).symlink_metadata().is_ok() && !files::is_real_path(root, path)
         };
-        let files: Vec<RelPath> = changed.iter().filter(is_behind_link).cloned().collect();
-        let has_folder_link = files.iter().any(|path| path.under(root).is_dir());
-        Self { files, has_folder_link }
+        let catalogue = &project.workspace.catalogue;
+        let is_part = |path: &RelPath| {
+            let extension = path.extension().unwrap_or_default();
+            !project.has_sensor(path) && catalogue.is_data(&extension)
+        };
+        let (links, others): (Vec<&RelPath>, Vec<&RelPath>) =
+            changed.iter().partition(|path| is_behind_link(path));
+        let has_folder_link = links.iter().any(|path| path.under(root).is_dir());
+        let parts = others.into_iter().filter(|path| is_part(path));
+        Self { files: links.into_iter().chain(parts).cloned().collect(), has_folder_link }
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use crate::evidence::measuring_stops::MeasuringStops;
+use crate::evidence::measuring_verdicts::MeasuringVerdicts;
 use crate::evidence::overlay_gate::OverlayGate;
 use crate::evidence::poll_gate::PollGate;
 use crate::ledger::disk::DiskHistory;
@@ -31,7 +31,7 @@ pub(crate) struct RootLedger {
     poll_gate: Arc<PollGate>,
     /// By server.
     overlay_gates: HashMap<String, Arc<OverlayGate>>,
-    measuring_stops: Arc<MeasuringStops>,
+    measuring_verdicts: Arc<MeasuringVerdicts>,
     /// Tool calls, where shell writes are undone.
     pub(crate) tool_calls: ToolCalls,
     /// The key of the store.
@@ -49,11 +49,11 @@ impl RootLedger {
     pub(super) fn keep_only_gates_in_use(self) -> Option<Self> {
         let mut overlay_gates = self.overlay_gates;
         overlay_gates.retain(|_, gate| Arc::strong_count(gate) > 1);
-        let Self { poll_gate, measuring_stops, .. } = self;
+        let Self { poll_gate, measuring_verdicts, .. } = self;
         let is_in_use = Arc::strong_count(&poll_gate) > 1
-            || Arc::strong_count(&measuring_stops) > 1
+            || Arc::strong_count(&measuring_verdicts) > 1
             || !overlay_gates.is_empty();
-        is_in_use.then(|| Self { poll_gate, overlay_gates, measuring_stops, ..Self::default() })
+        is_in_use.then(|| Self { poll_gate, overlay_gates, measuring_verdicts, ..Self::default() })
     }
 
     /// The last findings of a sensor in a file: of the server in the caller's selection, `None` for the scan.
@@ -169,8 +169,8 @@ impl RootLedger {
         Arc::clone(self.overlay_gates.entry(server.to_owned()).or_default())
     }
 
-    /// The Stops that are measuring this root.
-    pub(crate) fn measuring_stops(&self) -> Arc<MeasuringStops> {
-        Arc::clone(&self.measuring_stops)
+    /// The Stops and checks that are measuring this root.
+    pub(crate) fn measuring_verdicts(&self) -> Arc<MeasuringVerdicts> {
+        Arc::clone(&self.measuring_verdicts)
     }
 }

@@ -192,12 +192,14 @@ struct MeasurementInput {
     outputs: CheckOutputs,
 }
 
-/// How two snapshots of the work differ. A snapshot that could not be taken is a gap of its own.
+/// How two snapshots of the work differ.
 #[derive(Debug, Default)]
 struct WorkDifference {
     files: Vec<RelPath>,
     /// Files and folders that were moved away and back.
     moved: Vec<String>,
+    /// Why the first snapshot could not be taken. A second one that could not be taken is a gap of its own.
+    unknown: Option<Gap>,
 }
 
 impl WorkDifference {
@@ -207,20 +209,28 @@ impl WorkDifference {
         now: &Result<TreeSnapshot, Gap>,
         outputs: &CheckOutputs,
     ) -> Self {
-        let (Ok(before), Ok(now)) = (before, now) else { return Self::default() };
+        let (before, now) = match (before, now) {
+            (Ok(before), Ok(now)) => (before, now),
+            (Err(gap), Ok(_)) => return Self { unknown: Some(gap.clone()), ..Self::default() },
+            (_, Err(_)) => return Self::default(),
+        };
         let edited =
             call.engine.ledger().session(&call.input.session_id).edited(&call.project.root);
         let is_code = |path: &RelPath| call.project.is_program(path);
         let mut files = before.work_changed_in(now, &|path| edited.contains(path) || is_code(path));
         files.retain(|path| !outputs.is_untracked_output(now, path));
-        Self { files, moved: before.stamps.moved_in(&before.tree, &now.stamps, &is_code) }
+        let moved = before.stamps.moved_in(&before.tree, &now.stamps, &is_code);
+        Self { files, moved, unknown: None }
     }
 
     fn is_empty(&self) -> bool {
-        self.files.is_empty() && self.moved.is_empty()
+        self.files.is_empty() && self.moved.is_empty() && self.unknown.is_none()
     }
 
     fn gap(&self) -> Gap {
+        if let Some(gap) = &self.unknown {
+            return gap.clone();
+        }
         let names = self.files.iter().map(RelPath::to_string).chain(self.moved.iter().cloned());
         let (detail, remedy) = moai_report::loops::changed_while_measured(names);
         Gap::new(Cause::Superseded, detail).with_remedy(remedy)
@@ -324,8 +334,6 @@ pub(crate) async fn measure_stop_files(
     budget: Duration,
 ) -> Evidence {
     let project = &call.project;
-    let stops = call.engine.ledger().root(&project.root).measuring_stops();
-    let _measuring = stops.begin();
     let StopScope { files, mut skipped, dependents, comparison, indirect, .. } =
         files_of_stop(call, commit, base, paths).await;
     let starts = paths.iter().map(|path| project.root.join(path)).collect();
@@ -336,7 +344,7 @@ pub(crate) async fn measure_stop_files(
     let deadline = Instant::now() + budget;
     let request = MeasureRequest {
         files,
-        measured_before: Vec::new(),
+        measured_before: Arc::default(),
         skipped,
         dependents,
         comparison,

@@ -74,10 +74,8 @@ pub(crate) async fn files_of_stop(
         let scope = run_blocking(move || files_below_paths(&search, &paths)).await;
         return scope.unwrap_or_else(StopScope::after_internal_error);
     }
-    if base.is_compared {
-        // Changes of generated code that git ignores are known from the last poll.
-        sync_disk(call.engine, &call.project).await;
-    }
+    // Changes of generated code that git ignores are known from the last poll.
+    sync_disk(call.engine, &call.project).await;
     let work = {
         let mut ledger = call.engine.ledger();
         let known = ledger.session(session);
@@ -120,7 +118,7 @@ fn files_of_work(search: &StopScopeSearch, work: SessionWork, is_compared: bool)
     let written = search.differing_files(written, &scope.files);
     scope.files.extend(written);
     let deleted = search.reveal(&mut scope, &|_| true);
-    let mut unshown = UnshownFiles::behind_links(&project.root, &scope.changed);
+    let mut unshown = UnshownFiles::among(project, &scope.changed);
     if scope.files.is_empty() && scope.skipped.is_empty() && !is_compared {
         scope = all_files(project);
     }
@@ -128,15 +126,13 @@ fn files_of_work(search: &StopScopeSearch, work: SessionWork, is_compared: bool)
     scope.files.dedup();
     // From the difference in git, because the ledger forgets affected files with the daemon.
     let base = search.base_of_dependents(work.commit.as_deref(), is_compared);
-    let deleted_since_base = match &base {
+    let deleted = match &base {
         Some(base) if !is_compared => base.deleted_files().unwrap_or_default(),
-        _ => deleted.clone(),
+        _ => deleted,
     };
-    let deleted_since_base = deleted_since_base.into_iter().chain(unshown.files.iter().cloned());
-    let deleted_programs: Vec<RelPath> =
-        deleted_since_base.filter(|path| project.has_sensor(path)).collect();
-    let compared = search.base.as_ref().filter(|_| is_compared);
-    let generated = compared.map(|base| changed_ignored(&search.engine, project, base));
+    let gone = deleted.iter().chain(&unshown.files).filter(|path| project.has_sensor(path));
+    let deleted_programs: Vec<RelPath> = gone.cloned().collect();
+    let generated = base.as_deref().map(|base| changed_ignored(&search.engine, project, base));
     let generated = generated.unwrap_or_default();
     let change = SearchedChange {
         generated: &generated,
@@ -149,9 +145,9 @@ fn files_of_work(search: &StopScopeSearch, work: SessionWork, is_compared: bool)
     };
     let found = AffectedScope::find(project, base.as_deref(), &change, work.affected);
     let mut unchanged: BTreeSet<RelPath> = found.dependents.into_iter().collect();
+    scope.indirect = found.indirect;
     if is_compared {
         unchanged.extend(found.configured);
-        scope.indirect = found.indirect;
     } else {
         // All their findings count, like those of changed files.
         scope.files.extend(found.configured);
@@ -163,19 +159,19 @@ fn files_of_work(search: &StopScopeSearch, work: SessionWork, is_compared: bool)
     scope.dependents = UntouchedDependents { files: unchanged, affected: found.affected };
     let configuration = std::mem::take(&mut scope.configuration);
     unshown.files.extend(generated);
-    scope.comparison = compared.cloned().map(|base| BaseComparison {
+    scope.comparison = base.map(|base| BaseComparison {
         base,
         deleted,
         configuration,
         unshown,
-        includes_changed: true,
+        includes_changed: is_compared,
     });
     scope.bound();
     if work.is_written_cut {
         scope.skip(format!("more than {SESSION_FILES_MAX} files were written"));
     }
     scope.skipped.extend(found.skipped);
-    scope.skipped.extend(found.skipped_indirect.filter(|_| is_compared));
+    scope.skipped.extend(found.skipped_indirect);
     scope
 }
 

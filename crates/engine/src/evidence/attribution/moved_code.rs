@@ -5,13 +5,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{
-    AttributionRule, BaseComparison, ComparedFile, KnownFindings, cached_base_result,
-    earlier_state, find_server, has_other_server, is_partly_measured,
+use super::AttributionRule;
+use super::compared_work::{
+    ComparedFile, ComparedWork, KnownFindings, cached_base_result, has_other_server,
 };
 use crate::engine::{Engine, run_blocking};
 use crate::evidence::base_results::BaseFile;
-use crate::evidence::earlier_texts::{EarlierCaller, EarlierSubject, measure_earlier};
+use crate::evidence::earlier_texts::{
+    EarlierCaller, EarlierResult, EarlierSubject, measure_earlier,
+};
 use crate::evidence::snapshot_measurement::SensorResult;
 use crate::evidence::work_base::BaseText;
 use crate::project::Project;
@@ -60,12 +62,40 @@ impl MoveSource<'_> {
     }
 }
 
+/// A finding of a source at the base.
+struct EarlierFinding {
+    /// The text of its file there.
+    text: Arc<str>,
+    finding: Finding,
+    /// True if the server may have read present texts of other files, which may have caused it.
+    is_doubtful: bool,
+}
+
+/// How many findings left their files.
+#[derive(Clone, Copy, Debug, Default)]
+struct GoneFindings {
+    older: usize,
+    doubtful: usize,
+}
+
+impl GoneFindings {
+    /// Takes one of them, certain ones first: the state of a finding that it became; `None` if none is left.
+    fn take(&mut self) -> Option<FindingState> {
+        let (count, state) = if self.older > 0 {
+            (&mut self.older, FindingState::Existing)
+        } else {
+            (&mut self.doubtful, FindingState::Unknown)
+        };
+        *count = count.checked_sub(1)?;
+        Some(state)
+    }
+}
+
 /// The attributed results and what they are compared with.
 pub(super) struct MovedCode<'a> {
     pub(super) engine: &'a Arc<Engine>,
     pub(super) project: &'a Project,
-    pub(super) comparison: &'a BaseComparison,
-    pub(super) files: &'a BTreeMap<RelPath, ComparedFile<'a>>,
+    pub(super) compared: &'a ComparedWork<'a>,
     pub(super) deleted: &'a BTreeMap<RelPath, BaseText>,
     /// For each result, how it was attributed.
     pub(super) rules: &'a [Option<AttributionRule<'a>>],
@@ -74,7 +104,7 @@ pub(super) struct MovedCode<'a> {
 }
 
 impl MovedCode<'_> {
-    /// Marks the findings that came with moved code as existing.
+    /// Marks the findings that came with moved code as existing, or as perhaps older.
     pub(super) async fn mark_existing(&self, results: &mut [SensorResult]) {
         let mut wanted: BTreeSet<String> = BTreeSet::new();
         for (rule, result) in self.changed_results(results) {
@@ -87,10 +117,12 @@ impl MovedCode<'_> {
         if sources.is_empty() {
             return;
         }
-        let mut gone: HashMap<MovableFinding, usize> = HashMap::new();
-        for (before, finding) in self.base_findings(&sources, results).await {
-            if let Some(finding) = MovableFinding::new(&finding, &before) {
-                *gone.entry(finding).or_default() += 1;
+        let mut gone: HashMap<MovableFinding, GoneFindings> = HashMap::new();
+        for earlier in self.base_findings(&sources, results).await {
+            if let Some(finding) = MovableFinding::new(&earlier.finding, &earlier.text) {
+                let gone = gone.entry(finding).or_default();
+                let count = if earlier.is_doubtful { &mut gone.doubtful } else { &mut gone.older };
+                *count += 1;
             }
         }
         for (rule, result) in self.changed_results(results) {
@@ -100,8 +132,8 @@ impl MovedCode<'_> {
             let text = &rule.file.snapshot.text;
             let left = result.findings.iter().filter(|finding| !finding.is_introduced());
             for finding in left.filter_map(|finding| MovableFinding::new(finding, text)) {
-                if let Some(count) = gone.get_mut(&finding) {
-                    *count = count.saturating_sub(1);
+                if let Some(gone) = gone.get_mut(&finding) {
+                    gone.take();
                 }
             }
         }
@@ -109,9 +141,9 @@ impl MovedCode<'_> {
             let Some(rule) = rule.as_ref().filter(|rule| rule.file.is_changed) else { continue };
             for finding in result.findings.iter_mut().filter(|finding| finding.is_introduced()) {
                 let movable = MovableFinding::new(finding, &rule.file.snapshot.text);
-                if let Some(count @ 1..) = movable.and_then(|it| gone.get_mut(&it)) {
-                    *count -= 1;
-                    finding.state = FindingState::Existing;
+                let gone = movable.and_then(|it| gone.get_mut(&it));
+                if let Some(state) = gone.and_then(GoneFindings::take) {
+                    finding.state = state;
                 }
             }
         }
@@ -133,7 +165,7 @@ impl MovedCode<'_> {
             return Vec::new();
         }
         let mut sources = Vec::new();
-        for file in self.files.values().filter(|file| file.is_changed) {
+        for file in self.compared.files.values().filter(|file| file.is_changed) {
             if let BaseText::Text(before) = file.base
                 && has_lost(lines, before, &file.snapshot.text)
             {
@@ -152,20 +184,25 @@ impl MovedCode<'_> {
         sources
     }
 
-    /// The findings of the sources at the base, each with the text of its file there; those of an unmeasured one
-    /// are left out, so that its moved code counts as new.
+    /// The findings of the sources at the base; those of an unmeasured one are left out, so that its moved code
+    /// counts as new.
     async fn base_findings(
         &self,
         sources: &[MoveSource<'_>],
         results: &[SensorResult],
-    ) -> Vec<(Arc<str>, Finding)> {
+    ) -> Vec<EarlierFinding> {
         let mut found = Vec::new();
-        let state = earlier_state(self.comparison, self.files);
+        let comparison = self.compared.comparison;
         let (mut subjects, mut unscanned) = (Vec::new(), Vec::new());
         for source in sources {
             let before = &source.before;
-            let mut add = |findings: Vec<Finding>| {
-                found.extend(findings.into_iter().map(|it| (Arc::clone(&before.text), it)));
+            let mut add = |findings: Vec<Finding>, is_doubtful: bool| {
+                let text = &before.text;
+                let earlier = findings.into_iter().map(|finding| {
+                    let text = Arc::clone(text);
+                    EarlierFinding { text, finding, is_doubtful }
+                });
+                found.extend(earlier);
             };
             unscanned.push(before.clone());
             if source.present.is_none() {
@@ -177,28 +214,28 @@ impl MovedCode<'_> {
                     }
                     let (path, sensor) = (before.path.clone(), result.sensor.clone());
                     let file = BaseFile { path, hash: before.hash, sensor };
-                    let base = &self.comparison.base.id;
+                    let base = &comparison.base.id;
                     let known = self.engine.ledger().base_results.get(base, &file, server);
-                    add(known.unwrap_or_default().findings);
+                    add(known.unwrap_or_default().findings, false);
                 }
             }
             for (rule, result) in self.rules.iter().zip(results) {
                 let is_own = source.is_at(&result.path) && result.kind == SensorKind::Lsp;
                 let Some(rule) = rule.as_ref().filter(|_| is_own) else { continue };
                 if let KnownFindings::Measured(base_result) = &rule.known {
-                    add(base_result.findings.clone());
+                    add(base_result.findings.clone(), false);
+                } else if let KnownFindings::PartlyMeasured(base_result) = &rule.known {
+                    add(base_result.findings.clone(), true);
                 } else if let Some(base_result) =
-                    cached_base_result(self.engine, self.comparison, result, before)
+                    cached_base_result(self.engine, comparison, result, before)
                 {
-                    add(base_result.findings);
+                    add(base_result.findings, false);
                 } else if !rule.file.is_renamed()
-                    && !has_other_server(self.engine, self.comparison, result, &before.path)
-                    && let Some(choice) = find_server(self.engine, self.project, result)
+                    && !has_other_server(self.engine, comparison, result, &before.path)
+                    && let Some(choice) = self.compared.servers.find(&result.path, &result.sensor)
                 {
-                    let subject = EarlierSubject { snapshot: before.clone(), choice };
-                    if !is_partly_measured(self.engine, self.project, &state, &subject) {
-                        subjects.push(subject);
-                    }
+                    let (snapshot, choice) = (before.clone(), choice.clone());
+                    subjects.push(EarlierSubject { snapshot, choice });
                 }
             }
         }
@@ -206,24 +243,26 @@ impl MovedCode<'_> {
         let scan = move |before: Snapshot| {
             let outcome = scan_text(&rules, &before.path, &before.text, before.hash);
             let text = before.text;
-            outcome.findings.into_iter().map(move |finding| (Arc::clone(&text), finding))
+            outcome.findings.into_iter().map(move |finding| {
+                let text = Arc::clone(&text);
+                EarlierFinding { text, finding, is_doubtful: false }
+            })
         };
         let scans = run_blocking(move || unscanned.into_iter().flat_map(scan).collect::<Vec<_>>());
         found.extend(scans.await.unwrap_or_default());
         let texts: Vec<Arc<str>> =
             subjects.iter().map(|subject| Arc::clone(&subject.snapshot.text)).collect();
-        let measured = measure_earlier(
-            self.engine,
-            self.project,
-            &state,
-            subjects,
-            EarlierCaller::Verdict,
-            self.deadline,
-        )
-        .await;
-        for (text, result) in texts.into_iter().zip(measured) {
-            let base_result = result.and_then(|result| result.base_result()).unwrap_or_default();
-            found.extend(base_result.findings.into_iter().map(|it| (Arc::clone(&text), it)));
+        let Some(state) = self.compared.earlier_state(self.project).await else { return found };
+        let (engine, project, caller) = (self.engine, self.project, EarlierCaller::Verdict);
+        let measured =
+            measure_earlier(engine, project, &state, subjects, caller, self.deadline).await;
+        for (text, measured) in texts.into_iter().zip(measured) {
+            let Some(EarlierResult { result, reads_present_texts }) = measured else { continue };
+            let base_result = result.base_result().unwrap_or_default();
+            found.extend(base_result.findings.into_iter().map(|finding| {
+                let text = Arc::clone(&text);
+                EarlierFinding { text, finding, is_doubtful: reads_present_texts }
+            }));
         }
         found
     }

@@ -117,7 +117,7 @@ fn unmeasured(path: &RelPath, reason: &str) -> SkippedFile {
 fn measure_request(project: &Project, files: Vec<RelPath>, deadline: Instant) -> MeasureRequest {
     MeasureRequest {
         files,
-        measured_before: Vec::new(),
+        measured_before: Arc::default(),
         skipped: Vec::new(),
         run_lsp: project.config.lsp_enabled,
         run_scan: project.config.scan_enabled,
