@@ -178,8 +178,13 @@ fn gopls_is_shown_the_base_when_its_measurements_are_lost() {
     check(&past, true, |sandbox| sandbox.write("go.mod", "module example.com/shop\n\ngo 1.19\n"));
 }
 
-/// The C++ files are committed, a loop is started, and its measurements are lost; then the header changes.
-fn held_after_header_change(files: &[(&str, &str)], header: &str, changed: &str) -> String {
+/// The C++ files are committed, a loop is started, and its measurements are lost; then the header changes. Returns
+/// the project after the answer to the Stop.
+fn stop_after_header_change(
+    files: &[(&str, &str)],
+    header: &str,
+    changed: &str,
+) -> (Sandbox, Value) {
     let sandbox = project_in(&["cpp"]);
     for (path, text) in files {
         sandbox.write(path, text);
@@ -189,9 +194,8 @@ fn held_after_header_change(files: &[(&str, &str)], header: &str, changed: &str)
     start(&sandbox);
     assert_eq!(sandbox.run(&["daemon", "stop"]).code, 0);
     sandbox.write(header, changed);
-    let held = stop(&sandbox);
-    assert_eq!(held["decision"], "block", "{held:#}\n{:#}", status(&sandbox));
-    held["reason"].as_str().unwrap_or_default().to_owned()
+    let answer = stop(&sandbox);
+    (sandbox, answer)
 }
 
 /// The error names nothing that the change touched, so only the earlier text of the header shows that it is new.
@@ -209,8 +213,9 @@ fn clangd_is_shown_the_earlier_text_of_a_header() {
         ("cart.cpp", "#include \"plain.h\"\n\nPlain plain;\n"),
     ];
     let changed = base.replace("= 0;\n", "= 0;\n  virtual int rank() = 0;\n");
-    let reason = held_after_header_change(&files, "include/base.h", &changed);
-    assert!(reason.contains("error cart.cpp:3:"), "{reason}");
+    let (sandbox, held) = stop_after_header_change(&files, "include/base.h", &changed);
+    assert_eq!(held["decision"], "block", "{held:#}\n{:#}", status(&sandbox));
+    assert!(held["reason"].as_str().unwrap_or_default().contains("error cart.cpp:3:"), "{held:#}");
 }
 
 /// clangd reads the header through the link from the disk, also when it is shown the earlier text at the header's
@@ -223,8 +228,22 @@ fn an_error_caused_by_a_header_behind_a_link_is_not_older() {
         ("cart.cpp", "#include \"made.h\"\n\nint total = made();\n"),
     ];
     let changed = "#pragma once\n\nint *made();\n";
-    let reason = held_after_header_change(&files, "include/made.h", changed);
-    assert!(reason.contains("error cart.cpp:3:"), "{reason}");
+    let (sandbox, _) = stop_after_header_change(&files, "include/made.h", changed);
+    let ended = status(&sandbox);
+    assert_eq!(ended["status"], "completed_unverified", "{ended:#}");
+}
+
+/// Nothing in the answer of clangd proves that it read the earlier header, so the age of the error stays unknown.
+#[test]
+fn an_old_error_that_names_what_a_header_edit_touched_does_not_hold_the_stop() {
+    let files = [
+        ("compile_flags.txt", "-std=c++17\n-xc++\n-Iinclude\n"),
+        ("include/made.h", "#pragma once\n\nint made(int a);\n"),
+        ("cart.cpp", "#include \"made.h\"\n\nint total = made(\"x\");\n"),
+    ];
+    let changed = "#pragma once\n\nint made(int amount);\n";
+    let (sandbox, answer) = stop_after_header_change(&files, "include/made.h", changed);
+    assert_ne!(answer["decision"], "block", "{answer:#}\n{:#}", status(&sandbox));
 }
 
 /// No server measures a part of a header itself, and the work changes no other C++ file.

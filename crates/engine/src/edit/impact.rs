@@ -12,7 +12,7 @@ use tokio::time::timeout_at;
 use crate::engine::{Engine, run_blocking};
 use crate::evidence::dependents::{package_names, retain_own_files};
 use crate::evidence::earlier_texts::{
-    EarlierCaller, EarlierState, EarlierSubject, measure_earlier,
+    EarlierCaller, EarlierState, EarlierSubject, OtherTexts, measure_earlier,
 };
 use crate::evidence::poll_gate::DiskEpoch;
 use crate::evidence::settled_measurement::{MeasuredServers, measure_settled, read_snapshots};
@@ -330,7 +330,7 @@ impl ImpactContext {
             .into_iter()
             .flatten()
             .next()
-            .filter(|earlier| !earlier.reads_present_texts)
+            .filter(|earlier| earlier.others != OtherTexts::Present)
             .map(|earlier| earlier.result)
             .filter(|result| result.gap.is_none() || result.is_switched_off())
             .map(|result| result.findings)

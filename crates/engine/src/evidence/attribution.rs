@@ -14,6 +14,7 @@ use self::moved_code::MovedCode;
 use crate::engine::{Engine, run_blocking};
 use crate::evidence::base_results::BaseResult;
 use crate::evidence::dependents::package_names;
+use crate::evidence::earlier_texts::OtherTexts;
 use crate::evidence::gather::{CountedGaps, UntouchedDependents};
 use crate::evidence::renamed_files::renamed;
 use crate::evidence::server_choices::ServerChoices;
@@ -222,11 +223,11 @@ impl AttributionRule<'_> {
                     KnownFindings::Measured(base_result) => {
                         self.attribute_by_base(&old, base_result, &new, now)
                     }
-                    KnownFindings::PartlyMeasured(base_result) => {
+                    KnownFindings::PartlyMeasured(base_result, others) => {
                         let findings = self.attribute_by_base(&old, base_result, &new, now);
                         let (mut introduced, shared): (Vec<Finding>, Vec<Finding>) =
                             findings.into_iter().partition(Finding::is_introduced);
-                        introduced.extend(self.attribute_shared(shared));
+                        introduced.extend(self.attribute_shared(shared, *others));
                         introduced
                     }
                     KnownFindings::Unmeasured(_) => {
@@ -260,9 +261,8 @@ impl AttributionRule<'_> {
     /// configurations do, and after a change of those nothing is measured.
     fn has_older_fault(&self) -> bool {
         match &self.known {
-            KnownFindings::Measured(base_result) | KnownFindings::PartlyMeasured(base_result) => {
-                base_result.has_fault
-            }
+            KnownFindings::Measured(base_result)
+            | KnownFindings::PartlyMeasured(base_result, _) => base_result.has_fault,
             KnownFindings::Unmeasured(_) => false,
         }
     }
@@ -271,7 +271,7 @@ impl AttributionRule<'_> {
     fn doubt(&self) -> String {
         match &self.known {
             KnownFindings::Unmeasured(gap) => gap.detail.clone(),
-            KnownFindings::PartlyMeasured(_) => {
+            KnownFindings::PartlyMeasured(..) => {
                 "its earlier text may have been measured with present texts of other files"
                     .to_owned()
             }
@@ -302,12 +302,13 @@ impl AttributionRule<'_> {
         self.with_absent_as_introduced(findings)
     }
 
-    /// Attributes findings that the earlier text has as well, if other files were not in their earlier state: only
-    /// those can have caused them, so their names decide.
-    fn attribute_shared(&self, mut shared: Vec<Finding>) -> Vec<Finding> {
+    /// Attributes findings that the earlier text has as well, if other files were not all in their earlier states:
+    /// only those can have caused them. Where their present texts were read, their names decide.
+    fn attribute_shared(&self, mut shared: Vec<Finding>, others: OtherTexts) -> Vec<Finding> {
         let text = &*self.file.snapshot.text;
         for finding in &mut shared {
-            let is_touched = self.touched.concerns_finding(finding, text);
+            let is_touched =
+                others == OtherTexts::Present && self.touched.concerns_finding(finding, text);
             finding.state =
                 if is_touched { FindingState::Introduced } else { FindingState::Unknown };
         }

@@ -121,12 +121,12 @@ impl ServedState {
         if self.earlier.configuration.iter().any(|path| is_configuration(choice, path)) {
             return no_base("its configuration changed since");
         }
-        let mut others = self.earlier.paths().filter(|path| **path != snapshot.path);
+        let mut other_paths = self.earlier.paths().filter(|path| **path != snapshot.path);
         let depends_on_others =
             project.is_program(&snapshot.path) && project.is_checker(&snapshot.path, &choice.id);
         let reads_others = depends_on_others
             && (self.earlier.has_folder_link
-                || others.any(|path| self.is_served(path, subject) || is_data(choice, path)));
+                || other_paths.any(|path| self.is_served(path, subject) || is_data(choice, path)));
         let reads_all_from_disk = choice.spec.overlays == OverlaySupport::File;
         let obstacle = if reads_all_from_disk {
             Some("it reads other files from the disk, not their earlier texts")
@@ -137,13 +137,18 @@ impl ServedState {
             None => {
                 let texts = self.earlier.texts.iter();
                 let texts = texts.filter(|text| self.is_served(&text.path, subject)).collect();
-                let may_miss_some = choice.spec.overlays == OverlaySupport::Path;
-                Ok(ShownTexts { texts, reads_present_texts: reads_others && may_miss_some })
+                let may_miss_some = reads_others && choice.spec.overlays == OverlaySupport::Path;
+                let others =
+                    if may_miss_some { OtherTexts::MostlyEarlier } else { OtherTexts::Earlier };
+                Ok(ShownTexts { texts, others })
             }
             Some(detail) if own.is_empty() || choice.spec.overlays == OverlaySupport::Project => {
                 no_base(detail)
             }
-            Some(_) => Ok(ShownTexts { texts: own, reads_present_texts: reads_others }),
+            Some(_) => {
+                let others = if reads_others { OtherTexts::Present } else { OtherTexts::Earlier };
+                Ok(ShownTexts { texts: own, others })
+            }
         }
     }
 
@@ -168,20 +173,30 @@ impl ServedState {
     }
 }
 
+/// The texts of other changed files with which a server measures an earlier text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OtherTexts {
+    /// The earlier ones, or none that matter.
+    Earlier,
+    /// The earlier ones, except where the server reaches a file through a link or by another name.
+    MostlyEarlier,
+    /// Those on disk.
+    Present,
+}
+
 /// The earlier texts that a server is shown.
 struct ShownTexts<'s> {
     texts: Vec<&'s Snapshot>,
-    /// True if the server may read other changed files from the disk, through links or by other names for example.
-    reads_present_texts: bool,
+    others: OtherTexts,
 }
 
 /// What a server found in an earlier text.
 #[derive(Clone, Debug)]
 pub(crate) struct EarlierResult {
     pub(crate) result: SensorResult,
-    /// True if the server may have read present texts of other changed files: what it did not find is new, but
-    /// what it found may be due to them.
-    pub(crate) reads_present_texts: bool,
+    /// If not all of them are earlier ones: what the server did not find is new, but what it found may be due to
+    /// present ones.
+    pub(crate) others: OtherTexts,
 }
 
 /// A file of an earlier state, to be measured by one server.
@@ -333,7 +348,7 @@ impl ServerOverlay {
     async fn measure(&mut self, subject: &EarlierSubject) -> Result<EarlierResult, Gap> {
         let (engine, project) = (Arc::clone(&self.guard.engine), self.guard.project.clone());
         let state = Arc::clone(&self.guard.state);
-        let ShownTexts { texts, reads_present_texts } = state.shown_texts(&project, subject)?;
+        let ShownTexts { texts, others } = state.shown_texts(&project, subject)?;
         // The other files first, because a file's findings depend on the texts that the server has at that
         // time.
         let own = &subject.snapshot;
@@ -367,7 +382,7 @@ impl ServerOverlay {
             let detail = "errors from loading packages may refer to the present texts";
             return Err(Gap::new(Cause::NoBaseline, detail));
         }
-        Ok(EarlierResult { result, reads_present_texts })
+        Ok(EarlierResult { result, others })
     }
 
     /// Measures the overlays again before they are closed: of too many open documents, the least
@@ -459,7 +474,7 @@ fn is_data(choice: &ResolvedServer, path: &RelPath) -> bool {
 fn without_result(subject: EarlierSubject, gap: Gap) -> EarlierResult {
     let chosen: ServerSelection = Ok(subject.choice);
     let result = snapshot_measurement::unmeasured(&subject.snapshot, &chosen, gap, Duration::ZERO);
-    EarlierResult { result, reads_present_texts: false }
+    EarlierResult { result, others: OtherTexts::Earlier }
 }
 
 /// When dropped, gives the server the present texts again and then releases its gate. This runs in a separate

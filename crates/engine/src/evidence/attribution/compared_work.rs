@@ -8,7 +8,8 @@ use super::BaseComparison;
 use crate::engine::{Engine, run_blocking};
 use crate::evidence::base_results::{BaseFile, BaseResult};
 use crate::evidence::earlier_texts::{
-    EarlierCaller, EarlierResult, EarlierState, EarlierSubject, ServedState, measure_earlier,
+    EarlierCaller, EarlierResult, EarlierState, EarlierSubject, OtherTexts, ServedState,
+    measure_earlier,
 };
 use crate::evidence::server_choices::ServerChoices;
 use crate::evidence::snapshot_measurement::SensorResult;
@@ -39,9 +40,9 @@ impl ComparedFile<'_> {
 pub(super) enum KnownFindings {
     /// The base state was measured.
     Measured(BaseResult),
-    /// The earlier text was measured, perhaps with present texts of other files: what it lacks is new, and what
-    /// it has may be older or due to them.
-    PartlyMeasured(BaseResult),
+    /// The earlier text was measured with texts of other files that are not all earlier ones: what it lacks is new,
+    /// and what it has may be older or due to them.
+    PartlyMeasured(BaseResult, OtherTexts),
     /// The base state is unmeasured, for this reason.
     Unmeasured(Gap),
 }
@@ -123,10 +124,10 @@ impl ComparedWork<'_> {
             measure_earlier(engine, project, &state, subjects, EarlierCaller::Verdict, deadline)
                 .await;
         for (index, result) in indices.into_iter().zip(results) {
-            let Some(EarlierResult { result, reads_present_texts }) = result else { continue };
+            let Some(EarlierResult { result, others }) = result else { continue };
             known[index] = match (result.base_result(), result.gap.clone()) {
-                (Some(base_result), _) if reads_present_texts => {
-                    KnownFindings::PartlyMeasured(base_result)
+                (Some(base_result), _) if others != OtherTexts::Earlier => {
+                    KnownFindings::PartlyMeasured(base_result, others)
                 }
                 (Some(base_result), _) => {
                     cache_base_result(engine, comparison, &result, base_result.clone());

@@ -12,7 +12,7 @@ use super::compared_work::{
 use crate::engine::{Engine, run_blocking};
 use crate::evidence::base_results::BaseFile;
 use crate::evidence::earlier_texts::{
-    EarlierCaller, EarlierResult, EarlierSubject, measure_earlier,
+    EarlierCaller, EarlierResult, EarlierSubject, OtherTexts, measure_earlier,
 };
 use crate::evidence::snapshot_measurement::SensorResult;
 use crate::evidence::work_base::BaseText;
@@ -224,7 +224,7 @@ impl MovedCode<'_> {
                 let Some(rule) = rule.as_ref().filter(|_| is_own) else { continue };
                 if let KnownFindings::Measured(base_result) = &rule.known {
                     add(base_result.findings.clone(), false);
-                } else if let KnownFindings::PartlyMeasured(base_result) = &rule.known {
+                } else if let KnownFindings::PartlyMeasured(base_result, _) = &rule.known {
                     add(base_result.findings.clone(), true);
                 } else if let Some(base_result) =
                     cached_base_result(self.engine, comparison, result, before)
@@ -257,11 +257,11 @@ impl MovedCode<'_> {
         let measured =
             measure_earlier(engine, project, &state, subjects, caller, self.deadline).await;
         for (text, measured) in texts.into_iter().zip(measured) {
-            let Some(EarlierResult { result, reads_present_texts }) = measured else { continue };
+            let Some(EarlierResult { result, others }) = measured else { continue };
             let base_result = result.base_result().unwrap_or_default();
             found.extend(base_result.findings.into_iter().map(|finding| {
                 let text = Arc::clone(&text);
-                EarlierFinding { text, finding, is_doubtful: reads_present_texts }
+                EarlierFinding { text, finding, is_doubtful: others != OtherTexts::Earlier }
             }));
         }
         found
