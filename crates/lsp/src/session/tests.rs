@@ -512,27 +512,18 @@ fn a_document_is_not_evicted_under_its_own_question() {
     assert_eq!(play.sent(), ["ticket 1: 0 found"]);
 }
 
-/// Other files would be measured with its old text.
+/// jdtls stops publishing for a deleted file, and other files would be measured with the old text of the other one.
 #[test]
-fn a_measurement_of_a_file_whose_present_text_is_unknown_ends() {
-    let mut play = Play::ready("pull");
-    play.ask(1, "a.py", "x");
-    play.sent();
-    play.session.files_changed(&[(PathBuf::from("/r/a.py"), DiskChange::Changed)], &[]);
-    let sent = play.sent();
-    assert!(sent.contains(&"ticket 1: Superseded".to_owned()), "{sent:?}");
-    assert!(sent.contains(&"textDocument/didClose".to_owned()), "{sent:?}");
-}
-
-#[test]
-fn a_measurement_of_a_deleted_file_ends() {
-    let mut play = Play::ready("jdtls");
-    play.ask(1, "A.java", "x");
-    play.sent();
-    play.session.files_changed(&[(PathBuf::from("/r/A.java"), DiskChange::Deleted)], &[]);
-    let sent = play.sent();
-    assert!(sent.iter().any(|it| it.starts_with("ticket 1: ")), "{sent:?}");
-    assert!(sent.contains(&"textDocument/didClose".to_owned()), "{sent:?}");
+fn a_measurement_of_a_file_without_a_known_text_ends() {
+    for (method, change) in [("jdtls", DiskChange::Deleted), ("pull", DiskChange::Changed)] {
+        let mut play = Play::ready(method);
+        play.ask(1, "A.java", "x");
+        play.sent();
+        play.session.files_changed(&[(PathBuf::from("/r/A.java"), change)], &[]);
+        let sent = play.sent();
+        assert!(sent.contains(&"ticket 1: Superseded".to_owned()), "{change:?}: {sent:?}");
+        assert!(sent.contains(&"textDocument/didClose".to_owned()), "{change:?}: {sent:?}");
+    }
 }
 
 #[test]
